@@ -168,7 +168,8 @@ fn known_layouts_are_recognised_and_said() {
     assert_eq!(rows(&made(&[("form", "csv")], alpaca)), [json!({"prompt": "Add.\n\n1\n2", "completion": "3"})]);
     let turns = br#"[{"id": "x1", "conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]}]"#;
     assert_eq!(rows(&made(&[], turns)), [json!({"prompt": "q", "id": "x1", "completion": "a"})]);
-    let weightless = br#"{"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]}"#;
+    let weightless =
+        br#"{"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]}"#;
     refused(&[], weightless, "row_wrong_type", "weight 0");
     let large = br#"{"question": "q", "answer": "1 #### 1", "id": 12345678901234567890123}"#;
     refused(&[], large, "row_wrong_type", "column `id` holds an integer of more than 64 bits");
@@ -197,7 +198,12 @@ fn broken_files_are_named_and_nothing_of_them_is_kept() {
         "row 2: on line 4 of the file it has 3 fields",
     );
     refused(&csv, b"prompt,prompt\na,b\n", "csv_header", "twice");
-    refused(&csv, b"answer,prompt\n1,a\n2,\"b\n3,c\n", "csv_open_quote", "row 2: a double quote opens a field on line 3");
+    refused(
+        &csv,
+        b"answer,prompt\n1,a\n2,\"b\n3,c\n",
+        "csv_open_quote",
+        "row 2: a double quote opens a field on line 3",
+    );
     refused(&csv, b"\xff\xfep\0r\0", "not_utf8", "save the file as UTF-8");
     refused(&[], b"[{\"prompt\": \"a\"}, {\"prompt\": \"b\"}", "json_array_broken", "row 2: ");
     refused(&[], b"prompt,answer\na,1\n", "row_invalid_json", "form=csv");
@@ -251,7 +257,10 @@ fn a_preview_shows_rows_and_stores_nothing() {
         "{broken}"
     );
     let broken = post(&[("dry_run", "preview")], b"[{\"prompt\": \"a\"}, {\"prompt\": \"b\"} {}]").json();
-    assert_eq!((broken["rows"].as_array().map(Vec::len), &broken["error"]["code"]), (Some(2), &json!("json_array_broken")));
+    assert_eq!(
+        (broken["rows"].as_array().map(Vec::len), &broken["error"]["code"]),
+        (Some(2), &json!("json_array_broken"))
+    );
 }
 
 #[test]

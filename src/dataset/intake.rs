@@ -15,11 +15,12 @@ use std::thread;
 
 use serde_json::{Map, Value};
 
-use super::forms::{self, CHUNK_BYTES, Form, Packing, failure, parquet};
+use super::forms::{self, Form, Packing, failure, parquet};
 use super::jsonl::{Limits, Summary, Validator};
 use super::layout::Layout;
-use super::lines::{BYTE_ORDER_MARK, Line, Lines};
+use super::lines::{Line, Lines};
 use super::map::ColumnMap;
+use super::shaper::Shaper;
 use super::{Columns, DatasetError, Row, numbers};
 
 /// Chunks that wait between the threads.
@@ -311,7 +312,7 @@ impl Intake {
     }
 
     /// The layout of a first row. Whoever says how columns are to be read means the columns as they are.
-    fn recognise(&self, fields: &Map<String, Value>) -> Layout {
+    pub(super) fn recognise(&self, fields: &Map<String, Value>) -> Layout {
         match (self.layout, &self.map) {
             (Some(layout), _) => layout,
             (None, Some(_)) => Layout::Rows,
@@ -320,7 +321,8 @@ impl Intake {
         }
     }
 
-    fn shape(
+    /// The row that is made of a line.
+    pub(super) fn shape(
         &self,
         layout: Layout,
         line: &Line<'_>,
@@ -347,142 +349,10 @@ fn spooled(bytes: &mut impl Read, spool: &(dyn Fn() -> io::Result<File> + Sync))
     Ok(file)
 }
 
-fn read_fields(row: u64, text: &[u8]) -> Result<Map<String, Value>, DatasetError> {
+/// The columns of a line.
+pub(super) fn read_fields(row: u64, text: &[u8]) -> Result<Map<String, Value>, DatasetError> {
     let text = str::from_utf8(text).map_err(|error| DatasetError::NotUtf8 { row, byte: error.valid_up_to() + 1 })?;
     super::read_fields(row, text)
-}
-
-/// Makes rows of lines, where something is to be made of them.
-struct Shaper<'a> {
-    intake: &'a Intake,
-    /// None until the first row was seen.
-    layout: Option<Layout>,
-    /// What has come before the first row was whole, and was not handed on: a chunk of blank lines, and a row.
-    head: Vec<u8>,
-    /// So many of its first bytes are a byte order mark and blank lines.
-    blank: usize,
-    lines: Lines,
-    made: Made,
-}
-
-/// Lines that were made.
-#[derive(Default)]
-struct Made {
-    text: Vec<u8>,
-    /// Lines that were made so far, blank ones among them.
-    lines: u64,
-}
-
-type Keep<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), DatasetError>;
-
-impl<'a> Shaper<'a> {
-    fn new(intake: &'a Intake) -> Self {
-        let lines = Lines::new(intake.limits.max_row_bytes);
-        let layout = if intake.map.is_some() { Some(intake.recognise(&Map::new())) } else { intake.layout };
-        Self { intake, layout, head: Vec::new(), blank: 0, lines, made: Made::default() }
-    }
-
-    fn feed(&mut self, text: &[u8], keep: Keep<'_>) -> Result<(), DatasetError> {
-        if self.layout.is_some() {
-            return self.pass(text, keep);
-        }
-        self.head.extend_from_slice(text);
-        if self.blank == 0 && self.made.lines == 0 && self.head.starts_with(BYTE_ORDER_MARK) {
-            self.blank = BYTE_ORDER_MARK.len();
-        }
-        let behind = &self.head[self.blank..];
-        self.blank += behind.len() - behind.trim_ascii_start().len();
-        let row = &self.head[self.blank..];
-        if let Some(end) = memchr::memchr(b'\n', row) {
-            let first = row[..end].to_vec();
-            return self.decide(&first, keep);
-        }
-        if row.is_empty() && self.head.len() >= CHUNK_BYTES {
-            return self.pass_blank(keep);
-        }
-        if row.len() > self.intake.limits.max_row_bytes.saturating_add(1) {
-            let before = memchr::memchr_iter(b'\n', &self.head[..self.blank]).count() as u64;
-            let (row, limit) = (self.made.lines + before + 1, self.intake.limits.max_row_bytes);
-            return Err(DatasetError::RowTooLong { row, limit });
-        }
-        Ok(())
-    }
-
-    /// Hands blank lines on before the first row, so that no more of them is held than a chunk.
-    fn pass_blank(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
-        self.lines.feed(&self.head, |_| Ok(()))?;
-        self.made.lines += memchr::memchr_iter(b'\n', &self.head).count() as u64;
-        let kept = keep(&self.head);
-        self.head.clear();
-        self.blank = 0;
-        kept
-    }
-
-    /// Settles on a layout and goes on with what has come. A first row that cannot be read is left to the check.
-    fn decide(&mut self, first: &[u8], keep: Keep<'_>) -> Result<(), DatasetError> {
-        let fields = read_fields(1, first).unwrap_or_default();
-        self.layout = Some(self.intake.recognise(&fields));
-        let head = std::mem::take(&mut self.head);
-        self.pass(&head, keep)
-    }
-
-    fn pass(&mut self, text: &[u8], keep: Keep<'_>) -> Result<(), DatasetError> {
-        let (intake, layout, made) = (self.intake, self.layout.unwrap_or(Layout::Rows), &mut self.made);
-        if layout == Layout::Rows && intake.map.is_none() {
-            return keep(text);
-        }
-        let shaped = self.lines.feed(text, |line| made.add(intake, layout, &line, keep));
-        // What was made before an error is checked first: the first error is the one that is told.
-        made.hand_on(keep)?;
-        shaped
-    }
-
-    fn finish(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
-        if self.layout.is_none() {
-            let first = self.head[self.blank..].trim_ascii().to_vec();
-            self.decide(&first, keep)?;
-        }
-        let (intake, layout, made) = (self.intake, self.layout.unwrap_or(Layout::Rows), &mut self.made);
-        let shaped = self.lines.finish(|line| made.add(intake, layout, &line, keep));
-        made.hand_on(keep)?;
-        shaped
-    }
-}
-
-impl Made {
-    fn add(
-        &mut self,
-        intake: &Intake,
-        layout: Layout,
-        line: &Line<'_>,
-        keep: Keep<'_>,
-    ) -> Result<(), DatasetError> {
-        let row = intake.shape(layout, line, read_fields(line.number, line.text)?)?;
-        // A row keeps its line, so that its number stays the one of the file.
-        while self.lines + 1 < line.number {
-            self.text.push(b'\n');
-            self.lines += 1;
-            self.hand_on_whole(keep)?;
-        }
-        serde_json::to_writer(&mut self.text, &row).map_err(|error| failure(error.into()))?;
-        self.text.push(b'\n');
-        self.lines += 1;
-        self.hand_on_whole(keep)
-    }
-
-    /// Hands on what has become a chunk: many lines may be made of a few bytes.
-    fn hand_on_whole(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
-        if self.text.len() < CHUNK_BYTES { Ok(()) } else { self.hand_on(keep) }
-    }
-
-    fn hand_on(&mut self, keep: Keep<'_>) -> Result<(), DatasetError> {
-        if self.text.is_empty() {
-            return Ok(());
-        }
-        let kept = keep(&self.text);
-        self.text.clear();
-        kept
-    }
 }
 
 /// Which rows are of which file, where there are several.
@@ -576,50 +446,6 @@ mod tests {
         assert_eq!((stored.as_str(), taken.layout), (text, Layout::Rows), "named columns are meant as they are");
     }
 
-    /// Bytes of a long run of blank lines, held and read no more than once.
-    #[test]
-    fn blank_lines_before_and_between_rows_take_no_memory() {
-        let (blank, row) = (3 << 20, r##"{"question":"q","answer":"1 #### 1"}"##);
-        for (mark, end) in [("", "\n"), ("\u{feff}", "\r\n"), ("", " \n")] {
-            let lines = end.repeat(blank / end.len());
-            let text = format!("{mark}{lines}{row}\n{lines}{row}");
-            let intake = intake();
-            let (mut shaper, mut kept, mut most, mut largest) = (Shaper::new(&intake), 0, 0, 0);
-            let mut keep = |bytes: &[u8]| {
-                kept += bytes.iter().filter(|byte| **byte == b'\n').count();
-                largest = largest.max(bytes.len());
-                Ok(())
-            };
-            let mut feed = |chunk: &[u8]| {
-                let fed = shaper.feed(chunk, &mut keep);
-                most = most.max(shaper.head.capacity() + shaper.made.text.capacity());
-                fed
-            };
-            let begun = std::time::Instant::now();
-            let fed = text.as_bytes().chunks(1000).try_for_each(&mut feed);
-            fed.and_then(|()| shaper.finish(&mut keep)).unwrap();
-            assert_eq!(kept, 2 * (blank / end.len()) + 2, "{end:?}");
-            assert!(most < 1 << 20 && largest < 1 << 20, "{end:?}: {most} {largest}");
-            assert!(begun.elapsed().as_secs() < 20, "{end:?}: {:?}", begun.elapsed());
-        }
-        let long = format!("{}{{\"question\":\"{}", "\n".repeat(1 << 19), "q".repeat(2 << 20));
-        let error = take(&intake(), vec![stream(long.as_bytes())]).unwrap_err();
-        assert_eq!((error.code(), error.row()), ("row_too_long", Some((1 << 19) + 1)));
-    }
-
-    #[test]
-    fn many_lines_that_are_made_of_few_bytes_are_handed_on_as_they_come() {
-        let map = ColumnMap::parse(&json!({"prompt": format!("{{q}}{}", "x".repeat(30_000))}).to_string()).unwrap();
-        let intake = Intake { map: Some(map), ..intake() };
-        let (mut shaper, mut largest) = (Shaper::new(&intake), 0);
-        let mut keep = |bytes: &[u8]| {
-            largest = largest.max(bytes.len());
-            Ok(())
-        };
-        shaper.feed("{\"q\":\"a\"}\n\n".repeat(1000).as_bytes(), &mut keep).unwrap();
-        assert!(largest < 2 * CHUNK_BYTES, "{largest}");
-    }
-
     #[test]
     fn a_map_reads_what_a_layout_has_made() {
         let map = ColumnMap::parse(r#"{"prompt": "{prompt}\nA number.", "answer": "answer"}"#).unwrap();
@@ -634,7 +460,9 @@ mod tests {
     fn a_number_that_would_change_is_refused_where_it_is_used() {
         let of = |map: &str| Intake { map: Some(ColumnMap::parse(map).unwrap()), ..intake() };
         let text = "{\"q\":\"p\",\"a\":12345678901234567890123,\"b\":1}";
-        for map in [r#"{"prompt": "q", "answer": "{a}"}"#, r#"{"prompt": "q", "x": ["{a}"]}"#, r#"{"prompt": "q", "*": "*"}"#] {
+        for map in
+            [r#"{"prompt": "q", "answer": "{a}"}"#, r#"{"prompt": "q", "x": ["{a}"]}"#, r#"{"prompt": "q", "*": "*"}"#]
+        {
             let error = take(&of(map), vec![stream(text.as_bytes())]).unwrap_err();
             assert_eq!((error.code(), error.row()), ("row_wrong_type", Some(1)), "{map}");
             assert!(error.to_string().contains("`a` holds an integer"), "{error}");
@@ -644,7 +472,8 @@ mod tests {
         let school = "{\"question\":\"q\",\"answer\":\"1 #### 1\",\"id\":12345678901234567890123}";
         let error = take(&intake(), vec![stream(school.as_bytes())]).unwrap_err();
         assert!(error.to_string().contains("column `id` holds an integer"), "{error}");
-        let preview = of(r#"{"prompt": "{a}"}"#).preview([Ok(stream(text.as_bytes()))].into_iter(), &tempfile::tempfile, 4);
+        let preview =
+            of(r#"{"prompt": "{a}"}"#).preview([Ok(stream(text.as_bytes()))].into_iter(), &tempfile::tempfile, 4);
         assert_eq!(preview.rows[0].error.as_ref().map(DatasetError::code), Some("row_wrong_type"));
         let plain = "{\"prompt\":\"p\",\"id\":12345678901234567890123}";
         assert_eq!(take(&intake(), vec![stream(plain.as_bytes())]).unwrap().0, plain, "lines stay as they are");
@@ -671,8 +500,7 @@ mod tests {
         }
         // The first file is named as well, and what is wrong with a file as a whole.
         let good = || csv("prompt\na\n", "good.csv");
-        let named =
-            |bytes: &[u8], form: Option<Form>| Incoming { name: String::from("bad"), form, ..stream(bytes) };
+        let named = |bytes: &[u8], form: Option<Form>| Incoming { name: String::from("bad"), form, ..stream(bytes) };
         for (bytes, form, code) in [
             (&b"x,x\n1,2\n"[..], Some(Form::Csv), "csv_header"),
             (b"PAR1 and no more PAR1", None, "parquet_unreadable"),

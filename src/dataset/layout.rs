@@ -275,9 +275,7 @@ mod tests {
 
     #[test]
     fn a_turn_of_no_weight_is_not_learnt_and_null_is_no_completion() {
-        let turns = |weight: Value| {
-            json!([{"from": "human", "value": "q", "weight": null}, {"from": "gpt", "value": "a", "weight": weight}])
-        };
+        let turns = |weight: Value| json!([{"from": "human", "value": "q", "weight": null}, {"from": "gpt", "value": "a", "weight": weight}]);
         let error = Layout::Sharegpt.apply(3, fields(json!({"conversations": turns(json!(0))}))).unwrap_err();
         assert_eq!((error.code(), error.row()), ("row_wrong_type", Some(3)));
         assert!(error.to_string().contains("weight 0"), "{error}");

@@ -27,6 +27,7 @@ mod lines;
 pub mod map;
 mod numbers;
 mod random;
+mod shaper;
 pub mod split;
 mod tally;
 pub mod tasks;
@@ -235,9 +236,7 @@ pub enum DatasetError {
         /// What it is, and what to do about it.
         detail: String,
     },
-    #[error(
-        "the file is packed with {packing} and cannot be unpacked: {detail}"
-    )]
+    #[error("the file is packed with {packing} and cannot be unpacked: {detail}")]
     Packing {
         packing: &'static str,
         /// What it is, and what to do about it.
@@ -245,9 +244,7 @@ pub enum DatasetError {
     },
     #[error("the file has more than {limit} bytes when it is unpacked, the most that a data set may have; split it")]
     ExpandsTooFar { limit: u64 },
-    #[error(
-        "row {row}: on line {line} of the file it has {fields} fields where there are {columns} columns; {hint}"
-    )]
+    #[error("row {row}: on line {line} of the file it has {fields} fields where there are {columns} columns; {hint}")]
     Ragged { row: u64, line: u64, fields: u64, columns: u64, hint: &'static str },
     #[error(
         "row {row}: a double quote opens a field on line {line} of the file, and none closes it where a field ends; close it, \

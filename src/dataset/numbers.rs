@@ -123,7 +123,16 @@ mod tests {
         for (value, worth) in [(json!("7"), 7.0), (json!(" -2.5e1 "), -25.0), (json!(3), 3.0), (json!("0"), 0.0)] {
             assert_eq!(number(&value).and_then(|number| number.as_f64()), Some(worth), "{value}");
         }
-        for value in [json!("7 apples"), json!(""), json!("nan"), json!("inf"), json!("0x1"), json!("007"), json!(true), json!([1])] {
+        for value in [
+            json!("7 apples"),
+            json!(""),
+            json!("nan"),
+            json!("inf"),
+            json!("0x1"),
+            json!("007"),
+            json!(true),
+            json!([1]),
+        ] {
             assert_eq!(number(&value), None, "{value}");
         }
     }

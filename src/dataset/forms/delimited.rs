@@ -58,7 +58,8 @@ pub fn lines(
     take: &mut dyn FnMut(&[u8]) -> Result<(), DatasetError>,
 ) -> Result<(), DatasetError> {
     let seen = Rc::new(Seen::new(max_row_bytes));
-    let bounded = Bounded { bytes: skip_mark(bytes)?, quotes: Quotes::new(delimiter), ends: false, seen: Rc::clone(&seen) };
+    let bounded =
+        Bounded { bytes: skip_mark(bytes)?, quotes: Quotes::new(delimiter), ends: false, seen: Rc::clone(&seen) };
     let mut reader = ReaderBuilder::new();
     let reader = reader.delimiter(delimiter).has_headers(false).buffer_capacity(BUFFER_BYTES);
     let mut reader = reader.from_reader(bounded);
@@ -235,7 +236,9 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
         let count = self.bytes.read(chunk)?;
-        if !self.ends && let Some(end) = memchr::memchr2(b'\r', b'\n', &chunk[..count]) {
+        if !self.ends
+            && let Some(end) = memchr::memchr2(b'\r', b'\n', &chunk[..count])
+        {
             self.ends = true;
             self.seen.line_feeds.set(chunk[end] == b'\n');
         }
@@ -356,9 +359,14 @@ mod tests {
         for text in ["prompt;answer\na,b;1\n", "\u{feff}\"prompt\";answer\r\na,b;1\n", "prompt\tanswer\na,b\t1\n"] {
             assert_eq!(rows(Form::Csv, text).unwrap(), std::slice::from_ref(&row), "{text}");
         }
-        for (head, delimiter) in
-            [("a;b,c\n", b','), ("\"a;b\"\nc;d", b','), ("a;b\tc", b','), ("\n\na;b\nc,d", b';'), ("", b','), ("a\nb;c", b',')]
-        {
+        for (head, delimiter) in [
+            ("a;b,c\n", b','),
+            ("\"a;b\"\nc;d", b','),
+            ("a;b\tc", b','),
+            ("\n\na;b\nc,d", b';'),
+            ("", b','),
+            ("a\nb;c", b','),
+        ] {
             assert_eq!(delimiter_of(head.as_bytes()), delimiter, "{head}");
         }
     }
@@ -399,7 +407,8 @@ mod tests {
         let error = rows(Form::Csv, "prompt,answer\na,1\n\"b,2\nc,3\n\",4,5\n").unwrap_err();
         assert_eq!((error.code(), error.row()), ("csv_ragged_row", Some(2)));
         assert!(error.to_string().contains("a quote may be missing"), "{error}");
-        for text in ["prompt\n\"\"", "prompt\na\"", "prompt\n\"a\"x\"\n", "prompt,x\na\"\",\"b\"", "prompt\n\"\"\"\"\n"] {
+        for text in ["prompt\n\"\"", "prompt\na\"", "prompt\n\"a\"x\"\n", "prompt,x\na\"\",\"b\"", "prompt\n\"\"\"\"\n"]
+        {
             assert!(rows(Form::Csv, text).is_ok(), "{text}");
         }
     }

@@ -111,7 +111,10 @@ pub fn lines(
         let mut written = Written { text: &mut text, row: &mut row_number, take: &mut *take };
         match rows {
             Ok(mut rows) => written.group(&mut rows)?,
-            Err(error) => return written.fail(error),
+            Err(error) => {
+                take(&text)?;
+                return Err(error);
+            }
         }
     }
     take(&text)

@@ -7,16 +7,16 @@
 //!
 //! Source: the Parquet format's `Encodings.md` (levels as runs and packed bits).
 
-use bytes::Bytes;
 use ::parquet::basic::{Encoding, Type as PhysicalType};
 use ::parquet::column::page::Page;
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::RowGroupReader;
+use bytes::Bytes;
 
+use super::parquet::MOST_ROW_BYTES;
 use super::parquet::unreadable;
 use super::parquet_pages::{Chunk, broken, too_large};
 use crate::dataset::DatasetError;
-use super::parquet::MOST_ROW_BYTES;
 
 /// Of one column in a row: an element takes two bytes of its line at least, so that more make no row.
 const MOST_ELEMENTS: u64 = MOST_ROW_BYTES as u64 / 2;
@@ -54,8 +54,7 @@ pub fn check_rows(
     let expanded = columns.iter().map(|(_, chunk)| chunk.expands).sum();
     let mut longest = Longest { elements: flat as u64, expanded };
     for (place, chunk) in lists() {
-        let (elements, text) =
-            if fits { (bound(chunk), chunk.dictionary) } else { walk(reader, group, *place)? };
+        let (elements, text) = if fits { (bound(chunk), chunk.dictionary) } else { walk(reader, group, *place)? };
         let text = text.max(chunk.expands);
         if elements > MOST_ELEMENTS {
             let name = group.column(*place).column_path().string();
@@ -70,7 +69,8 @@ pub fn check_rows(
         longest.expanded = longest.expanded.saturating_add(elements.saturating_mul(chunk.expands));
     }
     if parts > MOST_ROW_PARTS || bytes > MOST_ROW_TEXT {
-        let detail = "its lists may make one row of more than 512 MiB; read fewer columns, or write texts without a dictionary";
+        let detail =
+            "its lists may make one row of more than 512 MiB; read fewer columns, or write texts without a dictionary";
         return Err(too_large(detail.to_owned()));
     }
     Ok(longest)
@@ -149,7 +149,11 @@ impl Count {
             if header & 1 == 0 {
                 let (level, rest) = levels.split_at_checked(bits.div_ceil(8)).ok_or_else(short)?;
                 levels = rest;
-                if level.iter().any(|byte| *byte != 0) { self.go_on(count) } else { self.begin() }
+                if level.iter().any(|byte| *byte != 0) {
+                    self.go_on(count)
+                } else {
+                    self.begin()
+                }
                 continue;
             }
             let bytes = (header >> 1).saturating_mul(bits as u64).min(levels.len() as u64) as usize;
@@ -216,7 +220,8 @@ mod tests {
 
     /// One row, a list with the same text so often.
     fn texts(text: &str, count: usize, dictionary: bool) -> Bytes {
-        let schema = "message rows { required group x (LIST) { repeated group list { required binary element (utf8); } } }";
+        let schema =
+            "message rows { required group x (LIST) { repeated group list { required binary element (utf8); } } }";
         let properties =
             WriterProperties::builder().set_dictionary_enabled(dictionary).set_dictionary_page_size_limit(8 << 20);
         let mut bytes = Vec::new();

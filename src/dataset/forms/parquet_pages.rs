@@ -444,9 +444,11 @@ mod tests {
     fn a_codec_that_is_not_read_is_named_with_what_to_do() {
         let schema = parse_message_type("message rows { required binary prompt (utf8); }").unwrap();
         let descr = SchemaDescriptor::new(Arc::new(schema)).column(0);
-        for (codec, name) in
-            [(Compression::BROTLI(BrotliLevel::default()), "Brotli"), (Compression::LZO, "LZO"), (Compression::LZ4, "LZ4")]
-        {
+        for (codec, name) in [
+            (Compression::BROTLI(BrotliLevel::default()), "Brotli"),
+            (Compression::LZO, "LZO"),
+            (Compression::LZ4, "LZ4"),
+        ] {
             let column = ColumnChunkMetaData::builder(descr.clone()).set_compression(codec).build().unwrap();
             let error = check_pages(&Bytes::new(), [&column].into_iter()).unwrap_err();
             assert_eq!(error.code(), "parquet_unreadable");

@@ -16,11 +16,11 @@ use ::parquet::record::reader::{ReaderIter, TreeBuilder};
 use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
 
 use super::delimited::write_text;
+use super::parquet::MOST_ROW_BYTES;
 use super::parquet::unreadable;
 use super::parquet_pages::broken;
 use super::parquet_text::{NoText, write_field, write_int96};
 use crate::dataset::DatasetError;
-use super::parquet::MOST_ROW_BYTES;
 
 /// The columns of a row group.
 pub struct Rows {

@@ -382,10 +382,8 @@ mod tests {
             ("fixed_len_byte_array(3) fixed (DECIMAL(6,1))", Number::Fixed(vec![0xff, 0xfe, 0x0c]), "-50.0"),
             ("binary bytes (DECIMAL(9,3))", Number::Bytes(vec![1, 0]), "0.256"),
         ];
-        let expected: BTreeMap<String, &str> = columns
-            .iter()
-            .map(|(column, _, text)| (column.split([' ']).nth(1).unwrap().to_owned(), *text))
-            .collect();
+        let expected: BTreeMap<String, &str> =
+            columns.iter().map(|(column, _, text)| (column.split([' ']).nth(1).unwrap().to_owned(), *text)).collect();
         let columns: Vec<(&str, Number)> = columns.into_iter().map(|(column, number, _)| (column, number)).collect();
         let plain = rows(&columns, false).unwrap();
         assert_eq!(plain, json!(expected));

@@ -146,7 +146,9 @@ fn broken(packing: Packing, error: io::Error) -> io::Error {
     };
     let said = error.to_string();
     let detail = if said.contains("requires too much memory") {
-        format!("its window is larger than 2^{LARGEST_WINDOW_LOG} bytes; pack it without --long, or with --long={LARGEST_WINDOW_LOG}")
+        format!(
+            "its window is larger than 2^{LARGEST_WINDOW_LOG} bytes; pack it without --long, or with --long={LARGEST_WINDOW_LOG}"
+        )
     } else {
         format!("{said}; it was probably cut off, send it again")
     };
