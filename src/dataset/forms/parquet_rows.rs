@@ -39,7 +39,7 @@ struct Column {
 }
 
 enum Source {
-    Plain(Plain),
+    Plain(Box<Plain>),
     /// In the rows that nest, in their order.
     Nested(TypePtr),
 }
@@ -75,7 +75,7 @@ impl Rows {
             write_text(&mut member, field.name());
             member.push(b':');
             let values = if field.is_primitive() && field.get_basic_info().repetition() != Repetition::REPEATED {
-                Source::Plain(Plain::of(group, field.name())?)
+                Source::Plain(Box::new(Plain::of(group, field.name())?))
             } else {
                 nesting.push(field.clone());
                 Source::Nested(field.clone())
