@@ -295,8 +295,9 @@ impl<B: Backend> Trainer<'_, B> {
         }
         let groups: Vec<_> = if self.ranks().is_first() && !self.keeps() {
             let steps = self.plan.steps_of(round).count() as u64;
+            let unscored = self.actor.take_unscored();
             let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
-            self.sample.keep(round, steps, groups, piece)
+            self.sample.keep(round, steps, (groups, unscored), piece)
         } else {
             groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
         };
