@@ -100,3 +100,28 @@ fn a_job_that_requires_an_audit_waits_for_one_that_finds_its_verifier_trusted() 
     assert_eq!(found["probes"][1]["example"]["completion"], "", "{found}");
     refused(refusal(&anything), "100.0 % of the empty completions pass");
 }
+
+#[test]
+fn trust_cannot_be_had_by_asking_for_less() {
+    let rows: String = (0..200).map(|i| row(&format!("{i}+1="), i + 1) + "\n").collect();
+    let dataset = upload(&rows)["id"].clone();
+    let audit = |config: &Value, most: usize| {
+        let verifier = server().post("/v1/verifiers", &json!({"config": config})).json();
+        let path = format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap());
+        let audit = server().post(&path, &json!({"dataset": dataset, "rows": most})).json();
+        let reasons = audit["reasons"].as_array().unwrap().clone();
+        let codes: Vec<String> = reasons.iter().map(|reason| reason["code"].as_str().unwrap().to_owned()).collect();
+        (codes, reasons)
+    };
+    let wide = json!({"type": "numeric", "tolerance": 501});
+    assert_eq!(audit(&wide, 1000).0, ["other_answers_pass", "all_answers_pass"]);
+    assert_eq!(audit(&wide, 1).0, ["too_few_rows", "other_answers_pass", "all_answers_pass"]);
+    let (codes, reasons) = audit(&json!({"type": "numeric"}), 3);
+    assert_eq!(codes, ["too_few_rows"]);
+    let message = reasons[0]["message"].as_str().unwrap();
+    assert_eq!(message, "only 3 rows were judged of the 10 that it takes: `rows` asked for 3");
+    let mut spec = small_spec();
+    (spec["dataset"], spec["verifier"], spec["require_audit"]) = (json!({"train": dataset}), wide, json!(true));
+    let answer = server().post("/v1/jobs?dry_run=validate", &spec);
+    assert_eq!((answer.status, &answer.json()["errors"][0]["code"]), (422, &json!("not_audited")));
+}

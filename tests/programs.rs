@@ -141,6 +141,28 @@ fn programs_are_tried_audited_and_judged_in_a_worker() {
 }
 
 #[test]
+fn rows_with_a_program_of_their_own_are_audited_with_it_and_tests_that_any_program_passes_are_found() {
+    let data = data_dir();
+    let server = enabled(data.path());
+    let verifier = server.post("/v1/verifiers", &json!({"config": {"type": "code"}})).json();
+    let audit = |name: &str, test: &dyn Fn(usize) -> String| {
+        let row = |n: usize| {
+            json!({"prompt": format!("Add {n}."), "code": format!("def add_{n}(x):\n    return x + {n}"),
+                   "test_list": [test(n)]})
+        };
+        let rows: String = (0..12).map(|n| format!("{}\n", row(n))).collect();
+        let dataset =
+            server.post_bytes(&format!("/v1/datasets?name={name}"), rows.as_bytes(), &[]).json()["id"].clone();
+        let path = format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap());
+        server.post(&path, &json!({"dataset": dataset})).json()
+    };
+    let good = audit("good", &|n| format!("assert add_{n}(1) == {}", n + 1));
+    assert_eq!((&good["verdict"], &good["passed"]), (&json!("trusted"), &json!(12)), "{good}");
+    let any = audit("any", &|_| String::from("assert True"));
+    assert_eq!(any["reasons"][0]["code"], "other_answers_pass", "{any}");
+}
+
+#[test]
 fn every_command_about_programs_works() {
     let folder = data_dir();
     let page = pages::section("docs/VERIFIERS.md", "## code");

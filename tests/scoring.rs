@@ -233,6 +233,40 @@ fn a_program_that_dies_in_the_middle_costs_its_cases_and_a_job_goes_on() {
     assert_eq!(refused(&server, &json!({"type": "command", "command": "sh"})).1, "not_enabled");
 }
 
+/// Whether there is a process of that number that has not ended.
+fn runs(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+#[test]
+fn a_program_that_hangs_is_not_trusted_and_ends_with_a_server_that_is_killed() {
+    let data = data_dir();
+    let told = data.path().join("pid");
+    // Right on twelve cases; then nothing comes any more.
+    let hangs = r#"n=0; while read -r line; do n=$((n+1)); id=${line#*\"id\":}; [ $n -gt 12 ] && exec sleep 600
+        echo "{\"id\": ${id%%,*}, \"reward\": 1}"; done"#;
+    let waits = format!("echo $$ > {}; exec sleep 600", told.display());
+    let command = |script: &str| json!({"argv": ["/bin/sh", "-c", script]});
+    let server = start(data.path(), &json!({"commands": {"hangs": command(hangs), "waits": command(&waits)}}));
+    let config = json!({"type": "command", "command": "hangs", "time_limit_seconds": 0.5});
+    let verifier = server.post("/v1/verifiers", &json!({"config": config})).json();
+    let path = format!("/v1/verifiers/{}/audit", verifier["id"].as_str().unwrap());
+    let audit = server.post(&path, &json!({"dataset": "builtin:arithmetic", "rows": 20})).json();
+    let reasons: Vec<&Value> = audit["reasons"].as_array().unwrap().iter().map(|reason| &reason["code"]).collect();
+    assert!(audit["verdict"] == "suspicious" && reasons.contains(&&json!("errors")), "{audit}");
+
+    let config = json!({"type": "command", "command": "waits"});
+    let (url, body) =
+        (format!("{}/v1/verifiers/test", server.base), json!({"config": config, "completions": [{"completion": "4"}]}));
+    std::thread::spawn(move || ureq::post(&url).send_json(body).is_ok());
+    let written = |_: &usize| std::fs::read_to_string(&told).ok().filter(|pid| pid.ends_with('\n'));
+    let pause = |_: &usize| std::thread::sleep(std::time::Duration::from_millis(20));
+    let pid = (0..1500).inspect(pause).find_map(|n| written(&n)).expect("the program is started");
+    assert!(runs(pid.trim()));
+    server.kill();
+    assert!((0..500).inspect(pause).any(|_| !runs(pid.trim())), "the program outlived the server");
+}
+
 #[test]
 fn a_judge_that_answers_prose_gives_no_reward_and_a_judge_that_could_never_answer_is_refused() {
     let (url, count) = scripted(|path, body| {

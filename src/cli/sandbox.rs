@@ -21,7 +21,7 @@ use crate::verifier::sandbox::FILE_BYTES;
 const MEMORY_BYTES: u64 = 4 << 30;
 /// Deeper recursion ends the process.
 const STACK_BYTES: usize = 16 << 20;
-const OPEN_FILES: u64 = 64;
+const OPEN_FILES: u64 = 256;
 /// Requests come first.
 const NICENESS: i32 = 10;
 const OUT_OF_MEMORY_SCORE: u16 = 1000;

@@ -40,6 +40,8 @@ use crate::verifier::{self, Outside};
 const VERIFY_POLL: Duration = Duration::from_millis(2);
 /// Prompts that are rendered before anything is spent on them.
 const CHECKED_PROMPTS: usize = 10_000;
+/// Completions without a verdict that are kept, of what a rank samples at a time.
+const MOST_UNSCORED: usize = 16;
 /// Rows whose prompts are made before it is asked whether to stop.
 const AT_ONCE: usize = 256;
 
@@ -186,6 +188,8 @@ pub struct Actor<'a, B: Backend> {
     quick: Option<(u64, Decoder<B>)>,
     verify: Option<VerifyPool>,
     failures: Failures,
+    /// Of what was sampled last, completions that could not be judged, each with the place of its group.
+    unscored: Vec<(usize, Rollout)>,
 }
 
 impl<'a, B: Backend> Actor<'a, B> {
@@ -216,6 +220,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             quick: None,
             verify: spec.verifier.as_ref().map(|config| VerifyPool::of(config, &spec.outside)),
             failures: Failures::default(),
+            unscored: Vec::new(),
             spec,
         })
     }
@@ -261,7 +266,7 @@ impl<'a, B: Backend> Actor<'a, B> {
     }
 
     /// Samples and scores completions; one group per prompt, in order, and how their verification went. Completions without
-    /// a verdict are left out. Every rank does its share and gets all.
+    /// a verdict are left out ([`Actor::take_unscored`] has some). Every rank does its share and gets all.
     pub(super) fn roll_out(
         &mut self,
         request: &RolloutRequest<'_>,
@@ -276,12 +281,20 @@ impl<'a, B: Backend> Actor<'a, B> {
         let all = ranks.gather_values(own)?;
         let mut groups = Vec::with_capacity(request.rows.len());
         let mut verification = Verification::default();
+        self.unscored.clear();
         for own in all {
+            let before = groups.len();
+            self.unscored.extend(own.unscored.into_iter().map(|(group, rollout)| (before + group, rollout)));
             groups.extend(own.groups);
             verification.add(own.verification);
         }
         self.failures.count(verification.failures.clone())?;
         Ok((groups, verification))
+    }
+
+    /// Some of the completions sampled last that could not be judged, for people to look at.
+    pub(super) fn take_unscored(&mut self) -> Vec<(usize, Rollout)> {
+        std::mem::take(&mut self.unscored)
     }
 
     /// The rows of a request with their prompts, in order; all processors make them.
@@ -370,19 +383,20 @@ impl<'a, B: Backend> Actor<'a, B> {
             verified.map_or_else(|| vec![None; completions.len()], |all| all.verdicts.into_iter().map(Some).collect());
 
         let mut scored = completions.into_iter().zip(verdicts).zip((0..request.samples).cycle());
-        let groups = request.rows.iter().zip(prompts).map(|((_, index), (_, prompt))| RolloutGroup {
-            row: *index,
-            step: request.step,
-            prompt: prompt.tokens,
-            text: prompt.text,
-            rollouts: scored
-                .by_ref()
-                .take(samples)
-                .filter(|((_, verdict), _)| verdict.as_ref().is_none_or(|verdict: &Verdict| verdict.score.is_scored()))
-                .map(|((completion, verdict), sample)| rollout(sample, completion, verdict.as_ref()))
-                .collect(),
+        let mut unscored = Vec::new();
+        let groups = request.rows.iter().zip(prompts).enumerate().map(|(place, ((_, index), (_, prompt)))| {
+            let mut rollouts = Vec::with_capacity(samples);
+            for ((completion, verdict), sample) in scored.by_ref().take(samples) {
+                let is_scored = verdict.as_ref().is_none_or(|verdict: &Verdict| verdict.score.is_scored());
+                if is_scored {
+                    rollouts.push(rollout(sample, completion, verdict.as_ref()));
+                } else if unscored.len() < MOST_UNSCORED {
+                    unscored.push((place, rollout(sample, completion, verdict.as_ref())));
+                }
+            }
+            RolloutGroup { row: *index, step: request.step, prompt: prompt.tokens, text: prompt.text, rollouts }
         });
-        Ok(RolledOut { groups: groups.collect(), verification })
+        Ok(RolledOut { groups: groups.collect(), unscored, verification })
     }
 }
 
@@ -390,6 +404,8 @@ impl<'a, B: Backend> Actor<'a, B> {
 #[derive(Serialize, Deserialize)]
 struct RolledOut {
     groups: Vec<RolloutGroup>,
+    /// Some of those that could not be judged, with the places of their groups.
+    unscored: Vec<(usize, Rollout)>,
     verification: Verification,
 }
 

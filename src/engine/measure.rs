@@ -35,8 +35,9 @@ impl Measured {
     }
 }
 
-/// Completions of which a correlation says something.
-const LEAST_PAIRS: usize = 8;
+/// Prompts with different rewards of which a correlation says something. Right completions of one prompt are mostly of one
+/// length, so that of two prompts both often differ in the same direction by chance.
+const LEAST_WITH_SPREAD: usize = 8;
 /// Prompts of which the answer that earns most says something.
 const LEAST_PROMPTS: usize = 4;
 
@@ -166,9 +167,12 @@ fn thought_tokens(tokens: &[u32], tokenizer: &TextTokenizer) -> Option<usize> {
     (all > 0).then(|| places.partition_point(|count| ends(*count) < all))
 }
 
-/// The completions that a step is taken on; `judged` when there is a verifier. `special` are the tokens that are no text,
-/// in order.
-pub fn completions(all: &[&RolloutGroup], judged: bool, special: &[u32]) -> Statistics {
+/// The answer that the row with a number expects, where it has one.
+pub type Expected<'e> = dyn Fn(usize) -> Option<String> + 'e;
+
+/// The completions that a step is taken on; with what rows expect where there is a verifier. `special` are the tokens that
+/// are no text, in order.
+pub fn completions(all: &[&RolloutGroup], expected: Option<&Expected<'_>>, special: &[u32]) -> Statistics {
     let rollouts: Vec<_> = all.iter().flat_map(|g| &g.rollouts).collect();
     if rollouts.is_empty() {
         return Vec::new();
@@ -184,7 +188,7 @@ pub fn completions(all: &[&RolloutGroup], judged: bool, special: &[u32]) -> Stat
         ("completion/special_tokens", marked as f64 / count),
         ("entropy/mean", token_entropy(all)),
     ];
-    if judged {
+    if let Some(expected) = expected {
         let given: Vec<f64> = rollouts.iter().map(|r| r.reward).collect();
         let groups: Vec<_> = all.iter().filter(|g| !g.rollouts.is_empty()).collect();
         let share = |holds: &dyn Fn(&RolloutGroup) -> bool| {
@@ -199,13 +203,13 @@ pub fn completions(all: &[&RolloutGroup], judged: bool, special: &[u32]) -> Stat
         ]);
         let unparsable = rollouts.iter().filter(|r| r.status == Some(ScoreStatus::Unparsable)).count();
         metrics.push(("verifier/unparsable", unparsable as f64 / count));
-        metrics.extend(rewards(all));
+        metrics.extend(rewards(all, expected));
     }
     metrics
 }
 
 /// What rewards show that are given for something else than they are meant for.
-pub fn rewards(groups: &[&RolloutGroup]) -> Statistics {
+pub fn rewards(groups: &[&RolloutGroup], expected: &Expected<'_>) -> Statistics {
     let rollouts = || groups.iter().flat_map(|group| &group.rollouts);
     let count = rollouts().count();
     let judged: Vec<_> = groups.iter().filter(|group| !group.rollouts.is_empty()).collect();
@@ -215,7 +219,7 @@ pub fn rewards(groups: &[&RolloutGroup]) -> Statistics {
     let spreadless = judged.iter().filter(|group| is_zero_spread(&group.rewards())).count();
     let mut metrics = vec![("reward/zero_spread", spreadless as f64 / judged.len() as f64)];
     metrics.extend(length_correlation(groups).map(|value| ("reward/length_correlation", value)));
-    metrics.extend(top_answer_share(groups).map(|value| ("reward/top_answer_share", value)));
+    metrics.extend(top_answer_share(groups, expected).map(|value| ("reward/top_answer_share", value)));
     if rollouts().any(|rollout| rollout.answer.is_some()) {
         let passes_without = |rollout: &&Rollout| rollout.reward >= PASS_MARK && rollout.answer.is_none();
         metrics
@@ -224,17 +228,17 @@ pub fn rewards(groups: &[&RolloutGroup]) -> Statistics {
     metrics
 }
 
-/// Pearson's correlation of reward and number of tokens, both less their means over the prompt's completions; none where
-/// one of them never differs, or for fewer than [`LEAST_PAIRS`].
+/// Pearson's correlation of reward and number of tokens, both less their means over the prompt's completions, of prompts
+/// whose rewards differ; none for fewer than [`LEAST_WITH_SPREAD`] of these, or where lengths never differ.
 fn length_correlation(groups: &[&RolloutGroup]) -> Option<f64> {
-    let (mut count, mut products, mut rewards, mut lengths) = (0, 0.0, 0.0, 0.0);
-    for group in groups {
+    let (mut products, mut rewards, mut lengths) = (0.0, 0.0, 0.0);
+    let groups: Vec<_> = groups.iter().filter(|group| !is_zero_spread(&group.rewards())).collect();
+    for group in &groups {
         let length = |rollout: &Rollout| rollout.tokens.len() as f64;
         let mean_reward = mean(&group.rewards());
         let mean_length = mean(&group.rollouts.iter().map(length).collect::<Vec<_>>());
         for rollout in &group.rollouts {
             let (reward, length) = (rollout.reward - mean_reward, length(rollout) - mean_length);
-            count += 1;
             products += reward * length;
             rewards += reward * reward;
             lengths += length * length;
@@ -242,17 +246,21 @@ fn length_correlation(groups: &[&RolloutGroup]) -> Option<f64> {
     }
     // Rounding alone leaves something of equal rewards.
     let differs = |squares: f64| squares > 1e-12;
-    (count >= LEAST_PAIRS && differs(rewards) && differs(lengths)).then(|| products / (rewards * lengths).sqrt())
+    (groups.len() >= LEAST_WITH_SPREAD && differs(rewards) && differs(lengths))
+        .then(|| products / (rewards * lengths).sqrt())
 }
 
-/// Of all reward that is above 0, the share that went to the answer with the most; none where fewer than
-/// [`LEAST_PROMPTS`] prompts have any for an answer.
-fn top_answer_share(groups: &[&RolloutGroup]) -> Option<f64> {
+/// Of all reward that is above 0, how far the share of the answer with the most lies above the share of the rows that all
+/// expect one answer, which it may have rightly: 0 where it does not, 1 where nothing goes elsewhere. None where fewer than
+/// [`LEAST_PROMPTS`] prompts have any for an answer, or all of them expect the same one.
+fn top_answer_share(groups: &[&RolloutGroup], expected: &Expected<'_>) -> Option<f64> {
     let mut of_answers: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut of_rows: BTreeMap<usize, f64> = BTreeMap::new();
     let (mut all, mut prompts) = (0.0, BTreeSet::new());
     for group in groups {
         for rollout in group.rollouts.iter().filter(|rollout| rollout.reward > 0.0) {
             all += rollout.reward;
+            *of_rows.entry(group.row).or_default() += rollout.reward;
             if let Some(answer) = &rollout.answer {
                 *of_answers.entry(answer).or_default() += rollout.reward;
                 prompts.insert(group.row);
@@ -260,7 +268,18 @@ fn top_answer_share(groups: &[&RolloutGroup]) -> Option<f64> {
         }
     }
     let most = of_answers.into_values().max_by(f64::total_cmp)?;
-    (prompts.len() >= LEAST_PROMPTS).then_some(most / all)
+    if prompts.len() < LEAST_PROMPTS {
+        return None;
+    }
+    let mut of_expected: BTreeMap<String, f64> = BTreeMap::new();
+    for (row, reward) in of_rows {
+        if let Some(answer) = expected(row) {
+            *of_expected.entry(answer.trim().to_lowercase()).or_default() += reward;
+        }
+    }
+    let rightly = of_expected.into_values().max_by(f64::total_cmp).unwrap_or(0.0);
+    // Rounding alone leaves something of sums in another order.
+    (rightly < (1.0 - 1e-9) * all).then(|| ((most - rightly) / (all - rightly)).max(0.0))
 }
 
 /// The mean rewards of those parts of a step's verdicts that have metrics, by the names of these.
@@ -334,7 +353,7 @@ mod tests {
     #[test]
     fn groups_are_counted_by_what_their_rewards_say() {
         let groups = [group(&[1.0, 0.0]), group(&[0.0, 0.0])];
-        let metrics = completions(&groups.iter().collect::<Vec<_>>(), true, &[0, 7]);
+        let metrics = completions(&groups.iter().collect::<Vec<_>>(), Some(&|_| None), &[0, 7]);
         assert_eq!(value(&metrics, "completion/special_tokens"), 0.5, "the first of each group is token 0");
         assert_eq!(value(&metrics, "reward/zero_spread"), 0.5);
         assert_eq!(value(&metrics, "verifier/unparsable"), 0.0);
@@ -342,7 +361,7 @@ mod tests {
         assert_eq!(value(&metrics, "pass/at_group"), 0.5);
         assert_eq!(value(&metrics, "entropy/mean"), 0.5);
         assert!(metrics.iter().all(|(name, _)| *name != "verifier/passed_without_answer"), "nothing takes answers out");
-        let unjudged = completions(&groups.iter().collect::<Vec<_>>(), false, &[]);
+        let unjudged = completions(&groups.iter().collect::<Vec<_>>(), None, &[]);
         assert!(unjudged.iter().all(|(name, _)| !name.starts_with("reward")));
     }
 
@@ -357,20 +376,24 @@ mod tests {
     }
 
     fn of_rewards(groups: &[RolloutGroup]) -> Statistics {
-        rewards(&groups.iter().collect::<Vec<_>>())
+        rewards(&groups.iter().collect::<Vec<_>>(), &|_| None)
     }
 
     #[test]
     fn reward_that_follows_length_is_seen_within_prompts() {
-        // Each prompt's longer completions earn more, though the prompt with the longer ones earns less.
-        let groups = [
-            judged(0, &[(0.8, 10, None), (0.9, 11, None), (1.0, 12, None), (0.7, 9, None)]),
-            judged(1, &[(0.1, 100, None), (0.2, 101, None), (0.3, 102, None), (0.0, 99, None)]),
-        ];
+        // Each prompt's longer completions earn more, though the prompts with the longer ones earn less.
+        let of = |row: usize| match row % 2 {
+            0 => judged(row, &[(0.8, 10, None), (0.9, 11, None), (1.0, 12, None), (0.7, 9, None)]),
+            _ => judged(row, &[(0.1, 100, None), (0.2, 101, None), (0.3, 102, None), (0.0, 99, None)]),
+        };
+        let groups: Vec<_> = (0..LEAST_WITH_SPREAD).map(of).collect();
         assert!((value(&of_rewards(&groups), "reward/length_correlation") - 1.0).abs() < 1e-12);
         let same = [judged(0, &[(0.5, 1, None); 8]), judged(1, &[(1.0, 2, None); 8])];
         assert!(of_rewards(&same).iter().all(|(name, _)| *name != "reward/length_correlation"));
-        assert_eq!(length_correlation(&[&groups[0]]), None, "too few to say");
+        // Two prompts whose right completions are the longer ones by chance, among many that say nothing.
+        let mut few: Vec<_> = (0..40).map(|row| judged(row, &[(1.0, 1, None), (1.0, 3, None)])).collect();
+        few[..2].iter_mut().for_each(|group| group.rollouts[0].reward = 0.0);
+        assert_eq!(length_correlation(&few.iter().collect::<Vec<_>>()), None, "too few to say");
     }
 
     #[test]
@@ -378,10 +401,31 @@ mod tests {
         let mut groups: Vec<_> = (0..4).map(|row| judged(row, &[(1.0, 1, Some("7")), (0.0, 1, Some("8"))])).collect();
         groups[0] = judged(0, &[(1.0, 1, Some("9")), (0.0, 1, Some("7"))]);
         assert_eq!(value(&of_rewards(&groups), "reward/top_answer_share"), 0.75);
-        assert!(top_answer_share(&groups.iter().take(3).collect::<Vec<_>>()).is_none(), "too few prompts");
+        let few: Vec<_> = groups.iter().take(3).collect();
+        assert!(top_answer_share(&few, &|_| None).is_none(), "too few prompts");
         assert_eq!(value(&of_rewards(&groups), "verifier/passed_without_answer"), 0.0);
         groups[1].rollouts[0].answer = None;
         assert_eq!(value(&of_rewards(&groups), "verifier/passed_without_answer"), 0.125);
+    }
+
+    #[test]
+    fn an_answer_that_rows_expect_is_held_against_how_many_do() {
+        let share = |groups: &[RolloutGroup], expected: &Expected<'_>| {
+            top_answer_share(&groups.iter().collect::<Vec<_>>(), expected)
+        };
+        // Half of the rows expect 59 and half 60, and the policy knows the first ones better.
+        let gold = |row: usize| if row % 2 == 0 { "59" } else { "60" };
+        let right = |row: usize| {
+            let rest = if row % 2 == 0 { 1.0 } else { 0.0 };
+            judged(row, &[(1.0, 1, Some(gold(row))), (rest, 1, Some(gold(row))), (0.0, 1, Some("7"))])
+        };
+        let groups: Vec<_> = (0..8).map(right).collect();
+        assert_eq!(share(&groups, &|row| Some(gold(row).to_owned())), Some(0.0));
+        assert!(share(&groups, &|_| None).unwrap() > 0.6, "without what rows expect it looks like one answer");
+        assert_eq!(share(&groups, &|_| Some(String::from("59"))), None, "all expect the same");
+        // A verifier that gives everything to one of two answers.
+        let wrong: Vec<_> = (0..8).map(|row| judged(row, &[(1.0, 1, Some("59")), (0.0, 1, Some("60"))])).collect();
+        assert_eq!(share(&wrong, &|row| Some(gold(row).to_owned())), Some(1.0));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Jobs that score the completions of a rollout set again, with another verifier: a new set, without sampling.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -109,8 +110,8 @@ struct Changes {
     prompts: u64,
     changed: u64,
     flips: Flips,
-    /// pass@1 of each prompt, before and after.
-    passes: Vec<(f64, f64)>,
+    /// Of each row the passes before and after, and of how many completions they are.
+    passes: BTreeMap<usize, [f64; 3]>,
 }
 
 impl Changes {
@@ -118,7 +119,6 @@ impl Changes {
     fn note(&mut self, before: &RolloutGroup, after: &RolloutGroup) {
         self.prompts += 1;
         self.flips.left_out += (before.rollouts.len() - after.rollouts.len()) as u64;
-        let (mut passed, mut pairs) = ([0.0, 0.0], 0.0);
         for new in &after.rollouts {
             let Some(old) = before.rollouts.iter().find(|old| old.sample == new.sample) else { continue };
             self.changed += u64::from(old.status.is_none() || old.reward.to_bits() != new.reward.to_bits());
@@ -126,22 +126,23 @@ impl Changes {
                 continue;
             }
             let passes = [old, new].map(|rollout| rollout.reward >= PASS_MARK);
-            pairs += 1.0;
-            passed.iter_mut().zip(passes).for_each(|(sum, passes)| *sum += f64::from(u8::from(passes)));
+            // A row that comes again and again says no more of other rows than one that comes once.
+            let sums = self.passes.entry(before.row).or_default();
+            let one = [passes[0], passes[1], true].map(|holds| f64::from(u8::from(holds)));
+            sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
             self.flips.to_pass += u64::from(passes == [false, true]);
             self.flips.to_fail += u64::from(passes == [true, false]);
             if passes[0] != passes[1] && self.flips.examples.len() < MOST_EXAMPLES {
                 self.flips.examples.push(flip(before, old, new));
             }
         }
-        if pairs > 0.0 {
-            self.passes.push((passed[0] / pairs, passed[1] / pairs));
-        }
     }
 
     fn told(mut self) -> (String, LogDetail) {
-        let mean = |of: fn(&(f64, f64)) -> f64| mean(&self.passes.iter().map(of).collect::<Vec<_>>());
-        self.flips.pass_at_1 = Comparison::of(&self.passes, CONFIDENCE).map(|found| PairedPass {
+        let passes = self.passes.values().map(|[before, after, count]| (before / count, after / count));
+        let passes: Vec<(f64, f64)> = passes.collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| mean(&passes.iter().map(of).collect::<Vec<_>>());
+        self.flips.pass_at_1 = Comparison::of(&passes, CONFIDENCE).map(|found| PairedPass {
             prompts: found.pairs as u64,
             before: mean(|pair| pair.0),
             after: mean(|pair| pair.1),
@@ -181,15 +182,20 @@ mod tests {
     use super::*;
     use crate::engine::rollout::tests::group;
 
+    /// A group of a row.
+    fn of_row(row: usize, rewards: &[f64]) -> RolloutGroup {
+        RolloutGroup { row, ..group(rewards) }
+    }
+
     #[test]
-    fn flips_are_counted_shown_and_weighed_prompt_by_prompt() {
+    fn flips_are_counted_shown_and_weighed_row_by_row() {
         let mut changes = Changes::default();
-        for _ in 0..8 {
-            changes.note(&group(&[0.0, 1.0, 0.0, 1.0]), &group(&[1.0, 1.0, 0.0, 1.0]));
+        for row in 0..8 {
+            changes.note(&of_row(row, &[0.0, 1.0, 0.0, 1.0]), &of_row(row, &[1.0, 1.0, 0.0, 1.0]));
         }
-        let mut shorter = group(&[0.0, 1.0]);
+        let mut shorter = of_row(8, &[0.0, 1.0]);
         shorter.rollouts.remove(1);
-        changes.note(&group(&[1.0, 1.0]), &shorter);
+        changes.note(&of_row(8, &[1.0, 1.0]), &shorter);
         let (message, LogDetail::Regraded { prompts, changed, flips: Some(flips) }) = changes.told() else {
             panic!("another event")
         };
@@ -200,6 +206,21 @@ mod tests {
         assert!(pass.low < pass.difference && pass.difference < pass.high && pass.enough, "{pass:?}");
         assert!(message.contains("8 pass now, 1 no more"), "{message}");
         assert_eq!((flips.examples[0].sample, flips.examples[8].reward_after), (0, 0.0));
+    }
+
+    #[test]
+    fn a_row_that_comes_at_every_step_is_one_row() {
+        // Forty steps on four rows, of which one alone gets worse.
+        let mut changes = Changes::default();
+        for row in (0..160).map(|number| number % 4) {
+            let after = if row == 0 { [0.0, 0.0] } else { [1.0, 0.0] };
+            changes.note(&of_row(row, &[1.0, 0.0]), &of_row(row, &after));
+        }
+        let (_, LogDetail::Regraded { prompts, flips: Some(flips), .. }) = changes.told() else { panic!() };
+        let pass = flips.pass_at_1.unwrap();
+        assert_eq!((prompts, pass.prompts, pass.enough), (160, 4, false), "{pass:?}");
+        assert_eq!((pass.before, pass.after), (0.5, 0.375));
+        assert!(pass.low < 0.0 && pass.high > 0.0, "{pass:?}");
     }
 
     #[test]

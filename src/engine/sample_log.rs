@@ -5,13 +5,14 @@
 //! they are too large, every other one goes, so that the sample becomes sparse where it is old and stays dense where it is
 //! new. Nothing depends on it: it is not synced, and a round that cannot be written is left out.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::rollout::RolloutGroup;
+use super::rollout::{Rollout, RolloutGroup};
 use crate::job::rollout_set::SAMPLE_FOLDER;
 use crate::job::{Learned, SampledGroup};
 
@@ -20,6 +21,8 @@ const MOST_ROUNDS: usize = 1024;
 const MOST_BYTES: u64 = 256 << 20;
 /// Bytes of one round, as it was sampled; what steps say of it comes to about half as much again.
 const MOST_ROUND_BYTES: usize = 16 << 20;
+/// Groups that are kept for their completions without a verdict, of a round.
+const MOST_FAILED: usize = 8;
 /// How often a round is written again while its steps are taken.
 const REWRITTEN: Duration = Duration::from_secs(5);
 
@@ -60,25 +63,32 @@ impl SampleLog {
         Self { folder, per_step: u64::from(per_step), rounds, open: None }
     }
 
-    /// Keeps some groups of a round of so many steps, evenly spread over it; `piece` is the text of a token. Gives all of
-    /// them back to train on, without what only people look at.
+    /// Keeps some groups of a round of so many steps, evenly spread over it, and some of which completions could not be
+    /// judged: these come beside the groups, each with its group's place. `piece` is the text of a token. Gives all groups
+    /// back to train on, without what only people look at.
     pub fn keep(
         &mut self,
         round: u64,
         steps: u64,
-        groups: Vec<RolloutGroup>,
+        (groups, unscored): (Vec<RolloutGroup>, Vec<(usize, Rollout)>),
         piece: impl Fn(u32) -> String,
     ) -> Vec<Arc<RolloutGroup>> {
         let size = groups.iter().map(|group| group.rollouts.len()).max().unwrap_or_default().max(1) as u64;
         let most = groups.len() as u64;
         let wanted = self.per_step.saturating_mul(steps).div_ceil(size).min(most);
-        let chosen = (0..wanted).map(|number| (number * most / wanted) as usize);
+        let mut chosen: BTreeSet<usize> = (0..wanted).map(|number| (number * most / wanted) as usize).collect();
+        let failed: BTreeSet<usize> = unscored.iter().map(|(group, _)| *group).filter(|_| wanted > 0).collect();
+        chosen.extend(failed.into_iter().take(MOST_FAILED));
         let mut bytes = 0;
         let fits = |(_, group): &(usize, SampledGroup)| {
             bytes += serde_json::to_vec(group).map_or(0, |text| text.len());
             bytes <= MOST_ROUND_BYTES
         };
-        let sampled = chosen.map(|index| (index, sampled(&groups[index], &piece))).take_while(fits);
+        let sampled = |index: usize| {
+            let unscored = unscored.iter().filter(|(group, _)| *group == index).map(|(_, rollout)| rollout.clone());
+            (index, SampledGroup { unscored: unscored.collect(), ..sampled(&groups[index], &piece) })
+        };
+        let sampled = chosen.into_iter().map(sampled).take_while(fits);
         let sampled: Vec<(usize, SampledGroup)> = sampled.collect();
         let groups: Vec<_> = groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect();
         if wanted > 0 {
@@ -174,7 +184,7 @@ fn path(folder: &Path, round: u64) -> PathBuf {
 fn sampled(group: &RolloutGroup, piece: impl Fn(u32) -> String) -> SampledGroup {
     let pieces = |rollout: &super::rollout::Rollout| rollout.tokens.iter().map(|token| piece(*token)).collect();
     let pieces = group.rollouts.iter().map(pieces).collect();
-    SampledGroup { group: group.clone(), pieces, learned: Vec::new() }
+    SampledGroup { group: group.clone(), pieces, learned: Vec::new(), unscored: Vec::new() }
 }
 
 /// Writes a round, and says how many bytes that are.
@@ -211,7 +221,7 @@ mod tests {
         let groups: Vec<RolloutGroup> =
             (0..100).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0, 0.0, 1.0]) }).collect();
         let mut log = SampleLog::open(job.path(), 64);
-        let trained = log.keep(0, 1, groups.clone(), |token| format!("<{token}>"));
+        let trained = log.keep(0, 1, (groups.clone(), Vec::new()), |token| format!("<{token}>"));
         assert!(trained.iter().zip(&groups).all(|(trained, group)| **trained == *group));
         let kept = lines(job.path(), 0);
         assert_eq!(
@@ -221,12 +231,33 @@ mod tests {
         assert_eq!(kept[0].group, groups[0]);
         let texts: Vec<String> = groups[0].rollouts[1].tokens.iter().map(|token| format!("<{token}>")).collect();
         assert_eq!(kept[0].pieces[1], texts);
-        log.keep(1, 30, groups.clone(), |_| String::new());
+        log.keep(1, 30, (groups.clone(), Vec::new()), |_| String::new());
         assert_eq!(lines(job.path(), 1).len(), 100, "no more than there are");
-        let trained = SampleLog::open(job.path(), 0).keep(2, 1, groups, |_| String::new());
+        let trained = SampleLog::open(job.path(), 0).keep(2, 1, (groups, Vec::new()), |_| String::new());
         assert_eq!(trained.len(), 100, "all are trained on, though none is in the sample");
-        log.keep(2, 1, Vec::new(), |_| String::new());
+        log.keep(2, 1, (Vec::new(), Vec::new()), |_| String::new());
         assert_eq!(rounds(job.path()), [0, 1]);
+    }
+
+    #[test]
+    fn completions_that_could_not_be_judged_are_kept_with_why_and_not_trained_on() {
+        let job = tempfile::tempdir().unwrap();
+        let groups: Vec<RolloutGroup> = (0..100).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0]) }).collect();
+        let mut lost = group(&[0.0]).rollouts.remove(0);
+        (lost.status, lost.detail) = (Some(crate::job::ScoreStatus::Timeout), Some(String::from("too slow")));
+        let unscored = [(37, lost.clone()), (50, lost.clone()), (37, lost.clone())];
+        let mut log = SampleLog::open(job.path(), 4);
+        let trained = log.keep(0, 1, (groups.clone(), unscored.to_vec()), |_| String::new());
+        assert!(trained.iter().zip(&groups).all(|(trained, group)| **trained == *group));
+        let kept = lines(job.path(), 0);
+        let found: Vec<(usize, usize)> = kept.iter().map(|kept| (kept.group.row, kept.unscored.len())).collect();
+        assert_eq!(found, [(0, 0), (37, 2), (50, 1)]);
+        assert_eq!(kept[1].unscored[1], lost);
+        let many: Vec<_> = (0..100).map(|group| (group, lost.clone())).collect();
+        log.keep(1, 1, (groups.clone(), many.clone()), |_| String::new());
+        assert_eq!(lines(job.path(), 1).len(), MOST_FAILED + 1, "and no more than some");
+        SampleLog::open(job.path(), 0).keep(2, 1, (groups, many), |_| String::new());
+        assert_eq!(rounds(job.path()), [0, 1], "nothing where nothing is wanted");
     }
 
     #[test]
@@ -235,12 +266,12 @@ mod tests {
         let groups = [group(&[1.0])];
         let mut log = SampleLog::open(job.path(), 1);
         for round in 0..3000 {
-            log.keep(round, 1, groups.to_vec(), |_| String::new());
+            log.keep(round, 1, (groups.to_vec(), Vec::new()), |_| String::new());
         }
         // A resumed attempt repeats a few, and goes on with what is there.
         let mut log = SampleLog::open(job.path(), 1);
         for round in 2990..3010 {
-            log.keep(round, 1, groups.to_vec(), |_| String::new());
+            log.keep(round, 1, (groups.to_vec(), Vec::new()), |_| String::new());
         }
         let kept = rounds(job.path());
         assert!(kept.len() <= MOST_ROUNDS && kept.len() > MOST_ROUNDS / 4, "{}", kept.len());
@@ -254,11 +285,11 @@ mod tests {
         let job = tempfile::tempdir().unwrap();
         let long = |row| RolloutGroup { row, text: "x".repeat(1 << 20), ..group(&[1.0]) };
         let groups: Vec<RolloutGroup> = (0..40).map(long).collect();
-        SampleLog::open(job.path(), 64).keep(0, 1, groups.clone(), |_| String::new());
+        SampleLog::open(job.path(), 64).keep(0, 1, (groups.clone(), Vec::new()), |_| String::new());
         assert_eq!(lines(job.path(), 0).len(), 15);
         let file = job.path().join("file");
         fs::write(&file, "").unwrap();
-        SampleLog::open(&file, 64).keep(0, 1, groups, |_| String::new());
+        SampleLog::open(&file, 64).keep(0, 1, (groups, Vec::new()), |_| String::new());
     }
 
     #[test]
@@ -269,7 +300,7 @@ mod tests {
             rollout.entropies = vec![0.5];
         }
         let mut log = SampleLog::open(job.path(), 2);
-        let trained = log.keep(4, 1, groups, |_| String::new());
+        let trained = log.keep(4, 1, (groups, Vec::new()), |_| String::new());
         assert!(trained.iter().flat_map(|group| &group.rollouts).all(|rollout| rollout.entropies.is_empty()));
         assert_eq!(lines(job.path(), 4)[0].group.rollouts[1].entropies, [0.5]);
         let learned = |step, credit| Learned { step, credit: vec![credit], policy_logprobs: vec![-0.25] };
@@ -294,7 +325,7 @@ mod tests {
         let learned = |step| Learned { step, credit: vec![0.5], policy_logprobs: vec![-0.25] };
         let groups: Vec<RolloutGroup> = (0..4).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0]) }).collect();
         let mut log = SampleLog::open(job.path(), 4);
-        let trained = log.keep(2, 1, groups, |_| String::new());
+        let trained = log.keep(2, 1, (groups, Vec::new()), |_| String::new());
         log.learned(&trained[2], 0, learned(5), &[-2.0]);
         log.end_step();
         assert_eq!(lines(job.path(), 2)[1].learned, [], "not with every step");

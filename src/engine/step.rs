@@ -388,7 +388,9 @@ impl<B: Backend> Trainer<'_, B> {
         if sampled.is_empty() {
             return Vec::new();
         }
-        let mut metrics = measure::completions(&sampled, self.is_judged(), &self.special_tokens);
+        let expected = self.expected();
+        let expected: Option<&measure::Expected<'_>> = if self.is_judged() { Some(&expected) } else { None };
+        let mut metrics = measure::completions(&sampled, expected, &self.special_tokens);
         if self.job.actor.prompt.thinking == Some(true) {
             metrics.extend(measure::thoughts(&sampled, &self.actor.tokenizer));
         }

@@ -295,8 +295,9 @@ impl<B: Backend> Trainer<'_, B> {
         }
         let groups: Vec<_> = if self.ranks().is_first() && !self.keeps() {
             let steps = self.plan.steps_of(round).count() as u64;
+            let unscored = self.actor.take_unscored();
             let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
-            self.sample.keep(round, steps, groups, piece)
+            self.sample.keep(round, steps, (groups, unscored), piece)
         } else {
             groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
         };
@@ -379,6 +380,12 @@ impl<B: Backend> Trainer<'_, B> {
         Ok(reporter.event(NewEvent::log(message, LogDetail::Round { round: round + 1, report }))?)
     }
 
+    /// What the rows of the job's data set expect as answers.
+    pub(super) fn expected(&self) -> impl Fn(usize) -> Option<String> {
+        let rows = &self.job.train;
+        move |row| rows.row(row).ok()?.answer
+    }
+
     /// Says, each thing once, what of a round's rewards looks as if the verifier were wrong.
     fn warn_of_rewards(
         &mut self,
@@ -389,7 +396,8 @@ impl<B: Backend> Trainer<'_, B> {
         if self.plan.group_size < 2 {
             return Ok(());
         }
-        for (code, message) in diagnosis::suspicions(&measure::rewards(&groups)) {
+        let statistics = measure::rewards(&groups, &self.expected());
+        for (code, message) in diagnosis::suspicions(&statistics) {
             if self.said.insert(code.as_str()) {
                 reporter.event(NewEvent::warning(message, code.as_str(), LogDetail::None {}))?;
             }

@@ -29,7 +29,7 @@ const MOST_SPECIAL: f64 = 0.01;
 const MOST_UNJUDGED: f64 = 0.02;
 /// A correlation of reward and length beyond it, of either sign, is strong.
 const STRONG_CORRELATION: f64 = 0.7;
-/// Most of all reward that goes to one answer, as a share.
+/// Most of all reward that goes to one answer beyond that of the rows that expect it, as a share of the rest.
 const MOST_OF_ONE_ANSWER: f64 = 0.5;
 /// What is left of the early entropy when it has collapsed.
 const COLLAPSED: f64 = 0.2;
@@ -189,7 +189,8 @@ fn suspicion(code: DiagnosisCode, value: f64) -> Option<(&'static str, Option<St
             ("reward/length_correlation", (value.abs() > STRONG_CORRELATION).then_some(message))
         }
         DiagnosisCode::OneAnswer => {
-            let message = format!("{share:.0} % of all reward goes to one answer, whatever was asked");
+            let message =
+                format!("one answer gets {share:.0} % of the reward that its rows do not account for, whatever was asked");
             ("reward/top_answer_share", (value > MOST_OF_ONE_ANSWER).then_some(message))
         }
         DiagnosisCode::NoSpread => {
@@ -400,8 +401,7 @@ impl Observed<'_> {
             ),
             DiagnosisCode::OneAnswer => (
                 MOST_OF_ONE_ANSWER,
-                "audit the verifier, and count the answers of the rows: unless most of them have this answer, the verifier \
-                 takes it for others",
+                "audit the verifier, which takes this answer for others",
             ),
             _ => (0.0, "audit the verifier: look at the completions that pass and at the reasons of their verdicts"),
         };

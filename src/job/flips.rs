@@ -11,16 +11,16 @@ pub struct Flips {
     pub to_fail: u64,
     /// Completions that could not be judged, which the new set leaves out.
     pub left_out: u64,
-    /// None where the set had no rewards, or fewer than two prompts.
+    /// None where the set had no rewards, or fewer than two rows.
     pub pass_at_1: Option<PairedPass>,
     /// The first flips, at most 10.
     pub examples: Vec<Flip>,
 }
 
-/// pass@1 of the same completions under both verifiers, compared prompt by prompt at a confidence of 95 %.
+/// pass@1 of the same completions under both verifiers, compared row by row at a confidence of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedPass {
-    /// Prompts with completions that have both verdicts.
+    /// Rows with completions that have both verdicts, however often each was sampled.
     pub prompts: u64,
     pub before: f64,
     pub after: f64,
@@ -28,7 +28,7 @@ pub struct PairedPass {
     pub difference: f64,
     pub low: f64,
     pub high: f64,
-    /// Whether enough prompts differ for a verdict.
+    /// Whether enough rows differ for a verdict.
     pub enough: bool,
 }
 

@@ -207,15 +207,15 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "reward/length_correlation",
         unit: "1",
-        when: "sampled completions with a verifier, at least 8",
-        meaning: "Pearson's correlation of reward and number of tokens over the step's completions, both less their means \
-            over the completions of the same prompt; absent where one of them never differs.",
+        when: "sampled completions with a verifier, at least 8 prompts with different rewards",
+        meaning: "Pearson's correlation of reward and number of tokens, both less their prompt's mean; absent where lengths never differ.",
     },
     Metric {
         name: "reward/top_answer_share",
         unit: "share",
         when: "sampled completions with a verifier that takes answers out of them, of at least 4 prompts with reward",
-        meaning: "Of all reward of the step, the share that went to the answer that earned the most.",
+        meaning: "How far the share of the reward that the best-paid answer got lies above the largest share of rows that \
+            expect one answer, as a share of the rest; at least 0, and absent where all expect the same.",
     },
     Metric {
         name: "pass/at_1",
@@ -278,7 +278,7 @@ pub const METRICS: &[Metric] = &[
         name: "verifier/unparsable",
         unit: "share",
         when: "sampled completions with a verifier",
-        meaning: "The share of the step's completions in which the verifier found nothing to judge; their reward is 0.",
+        meaning: "The share of the step's completions with nothing to judge in them; they earn 0, or `wrong_reward` if less.",
     },
     Metric {
         name: "verifier/timeouts",

@@ -149,6 +149,9 @@ pub struct SampledGroup {
     /// Of each completion what the last step that trained on it made of it; empty before there is one.
     #[serde(default)]
     pub learned: Vec<Option<Learned>>,
+    /// Completions of the same prompt that could not be judged, with why; nothing is trained on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unscored: Vec<Rollout>,
 }
 
 /// What a step made of a completion, token by token.

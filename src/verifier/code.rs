@@ -8,12 +8,14 @@
 mod formats;
 mod outputs;
 mod program;
+mod reference;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::outside::sandbox::{self, Budget, Sandbox, TestResult, Verdict};
 use super::{Case, Outside, Part, Score, Settings, Verifier};
@@ -104,6 +106,15 @@ impl Settings for Config {
 
     fn columns(&self) -> Vec<(String, String)> {
         self.columns.named()
+    }
+
+    // The tests stand in it, in columns that the format names.
+    fn reads_row(&self) -> bool {
+        true
+    }
+
+    fn reference(&self, row: &Map<String, Value>) -> Option<String> {
+        (self.language == sandbox::PYTHON).then(|| reference::of(row))?
     }
 
     fn time_limit_seconds(&self) -> f64 {

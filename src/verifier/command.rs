@@ -92,6 +92,11 @@ impl Settings for Config {
         self.answer_column.is_some()
     }
 
+    // All of it is handed on.
+    fn reads_row(&self) -> bool {
+        true
+    }
+
     fn answer_column(&self) -> Option<&str> {
         self.answer_column.as_deref()
     }

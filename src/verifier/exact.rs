@@ -109,8 +109,7 @@ impl Verifier for Exact {
         if actual.is_empty() {
             return Score::unparsable("nothing is left of the completion to compare");
         }
-        let reward = if actual == expected { 1.0 } else { 0.0 };
-        Score::of_answer(actual, reward)
+        super::same_or_not(actual, &expected)
     }
 }
 
@@ -140,10 +139,9 @@ mod tests {
 
     fn score(config: Value, completion: &str, answer: Option<&str>) -> Score {
         let config: Config = serde_json::from_value(config).unwrap();
-        Score {
-            answer: None,
-            ..config.build(&Outside::default()).verify(&Case { prompt: "", completion, answer, row: &Map::new() })
-        }
+        let case = Case { prompt: "", completion, answer, row: &Map::new() };
+        let score = config.build(&Outside::default()).verify(&case);
+        Score { answer: None, detail: score.detail.filter(|_| score.status != ScoreStatus::Ok), ..score }
     }
 
     #[test]

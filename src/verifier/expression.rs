@@ -46,7 +46,7 @@ pub struct Config {
     /// The reward of an expression that reaches the target as it should.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     correct_reward: f64,
-    /// The reward of another expression. A completion without one is unparsable and earns 0.
+    /// The reward of another expression. A completion without one is unparsable and earns 0, or this where it is less.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     wrong_reward: f64,
     /// Seconds one verification may take.
@@ -124,7 +124,7 @@ struct Expression {
 
 impl Verifier for Expression {
     fn verify(&self, case: &Case<'_>) -> Score {
-        self.compare(case).unwrap_or_else(|no_verdict| no_verdict)
+        self.compare(case).unwrap_or_else(|no_verdict| no_verdict.no_better_than(self.config.wrong_reward))
     }
 }
 

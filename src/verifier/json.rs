@@ -95,7 +95,12 @@ impl Verifier for Json {
                 Extract::All => "the completion is not JSON",
             });
         };
-        Score::of_answer(canonical(&actual).to_string(), self.reward(&actual, &expected))
+        let reward = self.reward(&actual, &expected);
+        let reason = match reward {
+            1.0 => String::from("it is the expected value"),
+            _ => format!("{reward:.2} of it is as expected: {}", super::quote(&expected.to_string())),
+        };
+        Score::of_answer(canonical(&actual).to_string(), reward).because(reason)
     }
 }
 

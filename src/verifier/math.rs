@@ -91,7 +91,7 @@ pub struct Config {
     /// The reward of the expected answer.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     correct_reward: f64,
-    /// The reward of another answer. A completion without one is unparsable and earns 0.
+    /// The reward of another answer. A completion without one is unparsable and earns 0, or this where it is less.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     wrong_reward: f64,
     /// Seconds one verification may take.
@@ -175,7 +175,7 @@ struct Answer<'t> {
 
 impl Verifier for Math {
     fn verify(&self, case: &Case<'_>) -> Score {
-        self.compare(case).unwrap_or_else(|no_verdict| no_verdict)
+        self.compare(case).unwrap_or_else(|no_verdict| no_verdict.no_better_than(self.config.wrong_reward))
     }
 }
 

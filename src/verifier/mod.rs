@@ -132,6 +132,15 @@ impl Score {
         Self::of(ScoreStatus::Timeout, 0.0, Some(detail))
     }
 
+    /// The same verdict, but that a completion with nothing to judge earns no more than a wrong answer does: leaving the
+    /// answer out is never worth it.
+    fn no_better_than(self, wrong: f64) -> Self {
+        match self.status {
+            ScoreStatus::Unparsable => Self { reward: self.reward.min(wrong), ..self },
+            ScoreStatus::Ok | ScoreStatus::Error | ScoreStatus::Timeout => self,
+        }
+    }
+
     /// Whether `reward` may enter training and averages.
     pub fn is_scored(&self) -> bool {
         match self.status {
@@ -215,6 +224,16 @@ trait Settings {
         self.compares_answer() && self.answer_column().is_none()
     }
 
+    /// Whether a verdict can depend on the row, and not on the completion alone.
+    fn reads_row(&self) -> bool {
+        self.needs_answer() || !self.columns().is_empty()
+    }
+
+    /// A right completion that stands in the row itself, besides its answer.
+    fn reference(&self, _row: &Map<String, Value>) -> Option<String> {
+        None
+    }
+
     fn time_limit_seconds(&self) -> f64;
 }
 
@@ -293,6 +312,16 @@ impl Config {
     /// Whether the data set must have an answer column, because the verifier compares with it and names no other.
     pub fn needs_answer(&self) -> bool {
         self.settings().needs_answer()
+    }
+
+    /// Whether a verdict can depend on the row, and not on the completion alone.
+    pub fn reads_row(&self) -> bool {
+        self.settings().reads_row()
+    }
+
+    /// A right completion that stands in the row itself, besides its answer: a reference program where programs are judged.
+    pub fn reference(&self, row: &Map<String, Value>) -> Option<String> {
+        self.settings().reference(row)
     }
 
     /// The wall-clock time one verification may take.
@@ -376,6 +405,15 @@ fn latex_argument(text: &str) -> Option<(&str, &str)> {
         }
     }
     None
+}
+
+/// The verdict on the answer in a completion that is to be the same text as the expected one.
+fn same_or_not(answer: String, expected: &str) -> Score {
+    if answer == expected {
+        return Score::of_answer(answer, 1.0).because("it is the expected answer");
+    }
+    let reason = format!("{} is not the expected {}", quote(&answer), quote(expected));
+    Score::of_answer(answer, 0.0).because(reason)
 }
 
 /// The beginning of `text` in quotation marks, short enough for a message.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::formula::{self, Formula};
 use super::{Case, Outside, Part, Score, Settings, Verifier};
@@ -57,10 +57,11 @@ pub struct Config {
     #[serde(default)]
     #[schemars(range(min = -MOST, max = MOST))]
     closed_reward: f64,
-    /// Seconds one verification may take.
-    #[serde(default = "super::default_time_limit_seconds")]
+    /// Seconds one verification may take; by default as many as its members together, which are asked one after the other.
+    /// It may not be less than that of a member.
+    #[serde(default)]
     #[schemars(range(min = 0.01, max = 600.0))]
-    time_limit_seconds: f64,
+    time_limit_seconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -170,6 +171,47 @@ impl Config {
         errors
     }
 
+    /// What the members may take together for as many cases as come at a time. One that takes fewer is asked several times.
+    fn limit_of_members(&self) -> f64 {
+        let members = self.graders.values().map(|member| {
+            let config = member.checked();
+            // How many it takes does not depend on what it may use.
+            (config.build(&Outside::default()).batch().max(1), config.time_limit().as_secs_f64())
+        });
+        let members: Vec<(usize, f64)> = members.collect();
+        let batch = members.iter().map(|(batch, _)| *batch).max().unwrap_or(1);
+        members.iter().map(|(own, limit)| batch.div_ceil(*own) as f64 * limit).sum()
+    }
+
+    /// A limit that cuts a member's own short would do so without a word.
+    fn check_time_limit(&self, pointer: &str) -> Option<FieldError> {
+        let own = self.time_limit_seconds?;
+        let limit = |member: &Member| member.checked().time_limit().as_secs_f64();
+        let (name, most) = self.graders.iter().map(|(name, member)| (name, limit(member))).find(|(_, l)| *l > own)?;
+        let detail =
+            format!("is below the {most} s of `{name}`: leave it out, or lower `graders.{name}.time_limit_seconds`");
+        Some(FieldError::new(format!("{pointer}/time_limit_seconds"), "out_of_range", detail))
+    }
+
+    /// The members by how much of the reward they decide, the most first: by their weights, or by what the formula loses
+    /// where one of them gives nothing and the others 1.
+    fn by_weight(&self, names: &[&str], output: &Output) -> Vec<usize> {
+        let full = vec![1.0; names.len()];
+        let without = |at: usize| {
+            let mut rewards = full.clone();
+            rewards[at] = 0.0;
+            output.reward(&rewards)
+        };
+        let weight = |at: usize| match self.combine {
+            Some(Combine::WeightedMean | Combine::Sum) => self.weight(names[at]).abs(),
+            Some(_) => 1.0,
+            None => Some((output.reward(&full) - without(at)).abs()).filter(|lost| lost.is_finite()).unwrap_or(0.0),
+        };
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
+        order
+    }
+
     fn weight(&self, name: &str) -> f64 {
         self.weights.get(name).copied().unwrap_or(1.0)
     }
@@ -207,9 +249,11 @@ impl Settings for Config {
             verifier: self.graders[*name].checked().build(outside),
             gate: self.gates.get(*name).copied(),
         };
+        let output = formula.or(rule).expect("the configuration was checked: it has a formula or a rule");
         Arc::new(Multi {
             members: names.iter().map(member).collect(),
-            output: formula.or(rule).expect("the configuration was checked: it has a formula or a rule"),
+            heaviest: self.by_weight(&names, &output),
+            output,
             closed_reward: self.closed_reward,
         })
     }
@@ -218,7 +262,9 @@ impl Settings for Config {
         let of = |(name, member): (&String, &Member)| {
             member.checked().refused(outside, &format!("{pointer}/graders/{name}")).err().unwrap_or_default()
         };
-        let errors: Vec<FieldError> = self.graders.iter().flat_map(of).collect();
+        let mut errors: Vec<FieldError> = self.graders.iter().flat_map(of).collect();
+        // Not a mistake in what is stored: earlier such configurations are still read.
+        errors.extend(self.check_time_limit(pointer));
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
@@ -238,14 +284,24 @@ impl Settings for Config {
         self.graders.values().any(|member| member.checked().needs_answer())
     }
 
+    fn reads_row(&self) -> bool {
+        self.graders.values().any(|member| member.checked().reads_row())
+    }
+
+    fn reference(&self, row: &Map<String, Value>) -> Option<String> {
+        self.graders.values().find_map(|member| member.checked().reference(row))
+    }
+
     fn time_limit_seconds(&self) -> f64 {
-        self.time_limit_seconds
+        self.time_limit_seconds.unwrap_or_else(|| self.limit_of_members())
     }
 }
 
 struct Multi {
     /// Gates first.
     members: Vec<Asked>,
+    /// The places of the members, from the one that decides most of the reward on.
+    heaviest: Vec<usize>,
     output: Output,
     closed_reward: f64,
 }
@@ -302,7 +358,12 @@ impl Multi {
         }
         let each: Vec<String> =
             parts.iter().map(|part| format!("`{}` gives {}", part.name, part.score.reward)).collect();
-        Score::ok(reward).because(each.join(", "))
+        Score { answer: self.answer(parts), ..Score::ok(reward).because(each.join(", ")) }
+    }
+
+    /// What the heaviest member that takes answers out of completions has found.
+    fn answer(&self, parts: &[Part]) -> Option<String> {
+        self.heaviest.iter().find_map(|at| parts.get(*at)?.score.answer.clone())
     }
 
     /// The verdict where a gate is closed by what its member says, or leaves open whether it is.
@@ -365,160 +426,4 @@ impl Verifier for Multi {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::verifier::{self, ScoreStatus};
-
-    fn config(members: Value, formula: &str) -> Value {
-        json!({"type": "multi", "name": "both", "graders": members, "calculate_output": formula})
-    }
-
-    fn members() -> Value {
-        json!({
-            "right": {"type": "string_check", "name": "right", "input": "{{ sample.output_text }}",
-                      "reference": "{{ item.want }}", "operation": "eq"},
-            "close": {"type": "numeric", "name": "close", "tolerance": 1.0},
-        })
-    }
-
-    fn score(formula: &str, completion: &str, answer: Option<&str>) -> Score {
-        let row = json!({"want": "42"});
-        let case = Case { prompt: "", completion, answer, row: row.as_object().unwrap() };
-        verifier::Config::parse(&config(members(), formula), "").unwrap().build(&Outside::default()).verify(&case)
-    }
-
-    #[test]
-    fn the_reward_is_the_formula_over_the_members() {
-        let reward = |formula: &str, completion: &str| score(formula, completion, Some("42")).reward;
-        assert_eq!(reward("0.5 * right + 2 * close", "42"), 2.5);
-        assert_eq!(reward("0.5 * right + 2 * close", "43"), 2.0);
-        assert_eq!(reward("right + close", "none"), 0.0);
-    }
-
-    #[test]
-    fn a_member_that_cannot_judge_and_a_reward_that_is_no_number_are_errors() {
-        let failed = score("right", "42", None);
-        assert_eq!(failed.status, ScoreStatus::Error);
-        assert!(failed.detail.unwrap().contains("close"));
-        assert_eq!(score("right / (close - 1)", "42", Some("42")).status, ScoreStatus::Error);
-    }
-
-    #[test]
-    fn mistakes_are_refused_where_they_stand() {
-        let refusal = |value: Value| {
-            let errors = verifier::Config::parse(&value, "/v").unwrap_err();
-            (errors[0].pointer.clone(), errors[0].code)
-        };
-        let one = |name: &str, member: Value| config(json!({name: member}), "1");
-        let exact = || json!({"type": "exact"});
-        assert_eq!(refusal(config(members(), "right * wrong")), ("/v/calculate_output".to_owned(), "invalid_formula"));
-        assert_eq!(refusal(config(json!({}), "1")), ("/v/graders".to_owned(), "out_of_range"));
-        for name in ["", "two words", "max", "1st"] {
-            assert_eq!(refusal(one(name, exact())), ("/v/graders".to_owned(), "out_of_range"), "{name}");
-        }
-        let python = one("a", json!({"type": "python", "source": "", "name": "a"}));
-        assert_eq!(refusal(python), ("/v/graders/a/type".to_owned(), "unknown_value"));
-        let nested = one("a", config(members(), "right"));
-        assert_eq!(refusal(nested), ("/v/graders/a/type".to_owned(), "unknown_value"));
-        let field = one("a", json!({"type": "numeric", "tolerence": 1}));
-        assert_eq!(refusal(field), ("/v/graders/a/tolerence".to_owned(), "unknown_field"));
-    }
-
-    #[test]
-    fn an_answer_is_needed_when_a_member_needs_one() {
-        let needs =
-            |members: Value| verifier::Config::parse(&config(json!({"a": members}), "a"), "").unwrap().needs_answer();
-        assert!(needs(json!({"type": "numeric"})));
-        assert!(!needs(members()["right"].clone()));
-    }
-
-    /// A verdict by rules on a text; `brief` gives 1 for a word, `words` what the text says of two.
-    fn ruled(fields: Value, completion: &str) -> Score {
-        let check = |reference: &str| json!({"type": "string_check", "input": "{{ sample.output_text }}", "reference": reference, "operation": "like"});
-        let graders = json!({"a": check("a"), "b": check("b"), "form": check("["), "number": {"type": "numeric"}});
-        let mut config = json!({"type": "multi", "graders": graders});
-        config.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let names: Vec<String> = fields["of"].as_array().map_or(vec!["a".into(), "b".into()], |of| {
-            of.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
-        });
-        config["graders"].as_object_mut().unwrap().retain(|name, _| names.contains(name));
-        config.as_object_mut().unwrap().remove("of");
-        let case = Case { prompt: "", completion, answer: None, row: &serde_json::Map::new() };
-        verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
-    }
-
-    #[test]
-    fn rules_combine_as_they_say() {
-        for (rule, weights, rewards) in [
-            ("weighted_mean", json!({}), [0.0, 0.5, 0.5, 1.0]),
-            ("weighted_mean", json!({"a": 3.0}), [0.0, 0.75, 0.25, 1.0]),
-            ("sum", json!({"b": -0.5}), [0.0, 1.0, -0.5, 0.5]),
-            ("product", json!({}), [0.0, 0.0, 0.0, 1.0]),
-            ("min", json!({}), [0.0, 0.0, 0.0, 1.0]),
-            ("max", json!({}), [0.0, 1.0, 1.0, 1.0]),
-            ("all", json!({}), [0.0, 0.0, 0.0, 1.0]),
-            ("any", json!({}), [0.0, 1.0, 1.0, 1.0]),
-        ] {
-            for (text, reward) in ["x", "a", "b", "ab"].into_iter().zip(rewards) {
-                let score = ruled(json!({"combine": rule, "weights": weights}), text);
-                assert_eq!(score.reward, reward, "{rule} {weights} {text}");
-                assert_eq!(score.parts.len(), 2);
-            }
-        }
-        assert_eq!(ruled(json!({"combine": "all", "pass": 0.0}), "x").reward, 1.0);
-    }
-
-    #[test]
-    fn behind_a_closed_gate_nobody_is_asked() {
-        let config = || {
-            json!({"of": ["a", "form"], "combine": "sum", "weights": {"form": 0.0}, "gates": {"form": 1.0},
-                               "closed_reward": -1.0})
-        };
-        let (open, closed) = (ruled(config(), "[a"), ruled(config(), "a"));
-        assert_eq!((open.reward, open.parts.len()), (1.0, 2));
-        assert_eq!((closed.reward, closed.parts.len()), (-1.0, 1));
-        assert!(closed.detail.unwrap().contains("`form`"));
-        // What is behind the gate cannot judge without an answer, and is asked only where the gate is open.
-        let number = || json!({"of": ["form", "number"], "calculate_output": "number", "gates": {"form": 1.0}});
-        assert_eq!(ruled(number(), "1").status, ScoreStatus::Ok);
-        assert_eq!(ruled(number(), "[1").status, ScoreStatus::Error);
-        let broken = json!({"of": ["form", "number"], "calculate_output": "form", "gates": {"number": 1.0}});
-        assert_eq!(ruled(broken, "[").status, ScoreStatus::Error);
-    }
-
-    #[test]
-    fn many_cases_are_judged_as_one_by_one() {
-        let config =
-            json!({"type": "multi", "graders": members(), "combine": "weighted_mean", "gates": {"close": 1.0}});
-        let multi = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
-        let row = json!({"want": "42"});
-        let case = |completion| Case { prompt: "", completion, answer: Some("42"), row: row.as_object().unwrap() };
-        let cases = ["42", "none", "43", "7"].map(case);
-        let alone: Vec<Score> = cases.iter().map(|case| multi.verify(case)).collect();
-        assert_eq!(multi.verify_many(&cases), alone);
-        assert_eq!(alone.iter().map(|score| score.reward).collect::<Vec<_>>(), [1.0, 0.0, 0.5, 0.0]);
-        assert_eq!(multi.part_names(), ["close", "right"]);
-    }
-
-    #[test]
-    fn what_rules_cannot_mean_is_refused_where_it_stands() {
-        for (fields, pointer, code) in [
-            (json!({}), "/v/calculate_output", "missing_field"),
-            (json!({"combine": "min", "calculate_output": "right"}), "/v/combine", "conflict"),
-            (json!({"combine": "average"}), "/v/combine", "unknown_value"),
-            (json!({"combine": "sum", "weights": {"wrong": 1}}), "/v/weights/wrong", "unknown_value"),
-            (json!({"combine": "sum", "weights": {"right": 1e9}}), "/v/weights/right", "out_of_range"),
-            (json!({"combine": "min", "weights": {"right": 1}}), "/v/weights", "out_of_range"),
-            (json!({"combine": "weighted_mean", "weights": {"right": -1}}), "/v/weights", "out_of_range"),
-            (json!({"combine": "weighted_mean", "weights": {"right": 0, "close": 0}}), "/v/weights", "out_of_range"),
-            (json!({"calculate_output": "right", "gates": {"a/b": 1}}), "/v/gates/a~1b", "unknown_value"),
-        ] {
-            let mut config = json!({"type": "multi", "graders": members()});
-            config.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-            let errors = verifier::Config::parse(&config, "/v").unwrap_err();
-            assert_eq!((errors[0].pointer.as_str(), errors[0].code), (pointer, code), "{fields}");
-        }
-    }
-}
+mod tests;

@@ -45,7 +45,7 @@ pub struct Config {
     /// The reward of the expected number.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     correct_reward: f64,
-    /// The reward of another number. A completion without one is unparsable and earns 0.
+    /// The reward of another number. A completion without one is unparsable and earns 0, or this where it is less.
     #[schemars(range(min = -1000.0, max = 1000.0))]
     wrong_reward: f64,
     /// Seconds one verification may take.
@@ -120,7 +120,7 @@ struct Numeric {
 
 impl Verifier for Numeric {
     fn verify(&self, case: &Case<'_>) -> Score {
-        self.compare(case).unwrap_or_else(|no_verdict| no_verdict)
+        self.compare(case).unwrap_or_else(|no_verdict| no_verdict.no_better_than(self.config.wrong_reward))
     }
 }
 
@@ -133,7 +133,10 @@ impl Numeric {
         let allowed = self.config.tolerance.max(self.config.relative_tolerance * expected.approx.abs());
         let equal = actual.difference(expected) <= allowed;
         let reward = if equal { self.config.correct_reward } else { self.config.wrong_reward };
-        Ok(Score::of_answer(actual.approx.to_string(), reward))
+        let (found, wanted) = (actual.approx, expected.approx);
+        let reason =
+            if equal { format!("{found} is the expected {wanted}") } else { format!("{found} is not {wanted}") };
+        Ok(Score::of_answer(found.to_string(), reward).because(reason))
     }
 
     /// The expected number. More than one number is an error, because choosing would be guessing.
@@ -180,7 +183,8 @@ mod tests {
         config["type"] = json!("numeric");
         let verifier = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
         let case = Case { prompt: "", completion, answer: answer.into(), row: &Map::new() };
-        Score { answer: None, ..verifier.verify(&case) }
+        let score = verifier.verify(&case);
+        Score { answer: None, detail: score.detail.filter(|_| score.status != ScoreStatus::Ok), ..score }
     }
 
     /// The numbers of `text` in a row, `?` for what is not one number.
@@ -276,6 +280,25 @@ mod tests {
                     config["wrong_reward"] = json!(-1);
                     assert_eq!(score(config, completion, answer), Score::ok(reward), "{completion} for {answer}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_completion_without_an_answer_never_earns_more_than_a_wrong_one() {
+        let row = json!({"numbers": [1, 2], "target": 3});
+        for (name, wrong) in [("numeric", "4"), ("math", "4"), ("expression", "1 - 2")] {
+            for (wrong_reward, least) in [(-1.0, -1.0), (0.0, 0.0), (0.25, 0.0)] {
+                let mut config = json!({"type": name, "wrong_reward": wrong_reward});
+                if name == "expression" {
+                    config["extract"] = json!("all");
+                }
+                let verifier = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
+                let case =
+                    |completion| Case { prompt: "", completion, answer: Some("3"), row: row.as_object().unwrap() };
+                let (none, other) = (verifier.verify(&case("")), verifier.verify(&case(wrong)));
+                assert_eq!((none.status, none.reward), (ScoreStatus::Unparsable, least), "{name} {wrong_reward}");
+                assert_eq!((other.status, other.reward), (ScoreStatus::Ok, wrong_reward), "{name}");
             }
         }
     }

@@ -127,7 +127,8 @@ impl Verifier for Pattern {
         }
         let completion = case.completion.trim();
         match &self.config.group {
-            None => Score::ok(if self.regex.is_match(completion) { 1.0 } else { 0.0 }),
+            None if self.regex.is_match(completion) => Score::ok(1.0).because("it matches the pattern"),
+            None => Score::ok(0.0).because("it does not match the pattern"),
             Some(group) => self.compare(case, group, completion),
         }
     }
@@ -153,8 +154,7 @@ impl Pattern {
         };
         let actual = completion[range].trim();
         let folded = |text: &str| if self.config.ignore_case { text.to_lowercase() } else { text.to_owned() };
-        let reward = if folded(actual) == folded(expected) { 1.0 } else { 0.0 };
-        Score::of_answer(folded(actual), reward)
+        super::same_or_not(folded(actual), &folded(expected))
     }
 }
 
@@ -168,7 +168,8 @@ mod tests {
     fn score(mut config: Value, completion: &str, answer: Option<&str>) -> Score {
         config["type"] = json!("regex");
         let verifier = verifier::Config::parse(&config, "").unwrap().build(&Outside::default());
-        Score { answer: None, ..verifier.verify(&Case { prompt: "", completion, answer, row: &Map::new() }) }
+        let score = verifier.verify(&Case { prompt: "", completion, answer, row: &Map::new() });
+        Score { answer: None, detail: score.detail.filter(|_| score.status != ScoreStatus::Ok), ..score }
     }
 
     fn refusals(mut config: Value) -> Vec<(String, &'static str)> {

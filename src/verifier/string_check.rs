@@ -91,11 +91,19 @@ impl Verifier for StringCheck {
             Operation::Like => input.contains(&reference),
             Operation::Ilike => input.to_lowercase().contains(&reference.to_lowercase()),
         };
+        let relation = match (self.operation, holds) {
+            (Operation::Eq, true) | (Operation::Ne, false) => "is",
+            (Operation::Eq, false) | (Operation::Ne, true) => "is not",
+            (Operation::Like | Operation::Ilike, true) => "contains",
+            (Operation::Like | Operation::Ilike, false) => "does not contain",
+        };
+        let reason = format!("{} {relation} {}", super::quote(&input), super::quote(&reference));
         let reward = if holds { 1.0 } else { 0.0 };
-        match self.operation {
+        let score = match self.operation {
             Operation::Eq => Score::of_answer(input, reward),
             Operation::Ne | Operation::Like | Operation::Ilike => Score::ok(reward),
-        }
+        };
+        score.because(reason)
     }
 }
 
@@ -105,6 +113,31 @@ mod tests {
 
     use super::*;
     use crate::verifier::{self, ScoreStatus};
+
+    #[test]
+    fn every_verdict_on_a_wrong_completion_says_why() {
+        let templates = json!({"input": "{{ sample.output_text }}", "reference": "{{ item.answer }}"});
+        for (name, more, reason) in [
+            ("numeric", json!({}), "5 is not 4"),
+            ("exact", json!({}), r#""5" is not the expected "4""#),
+            ("regex", json!({"pattern": "4"}), "it does not match the pattern"),
+            ("regex", json!({"pattern": "(.)", "group": 1}), r#""5" is not the expected "4""#),
+            ("string_check", json!({"operation": "eq"}), r#""5" is not "4""#),
+            ("string_check", json!({"operation": "like"}), r#""5" does not contain "4""#),
+            ("text_similarity", json!({"evaluation_metric": "fuzzy_match"}), r#""5" is alike "4" to 0.000"#),
+        ] {
+            let mut config = json!({"type": name});
+            let fields = config.as_object_mut().unwrap();
+            fields.extend(more.as_object().unwrap().clone());
+            if ["string_check", "text_similarity"].contains(&name) {
+                fields.extend(templates.as_object().unwrap().clone());
+            }
+            let row = json!({"answer": "4"});
+            let case = Case { prompt: "", completion: "5", answer: Some("4"), row: row.as_object().unwrap() };
+            let score = verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case);
+            assert_eq!((score.reward, score.detail.as_deref()), (0.0, Some(reason)), "{name}");
+        }
+    }
 
     fn score(operation: &str, completion: &str) -> Score {
         let config = json!({"type": "string_check", "name": "n", "input": "{{ sample.output_text }}",

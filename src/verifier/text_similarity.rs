@@ -128,7 +128,9 @@ impl Verifier for TextSimilarity {
         if too_long(&input) {
             return Score::unparsable(format!("more than the {MAX_CHARACTERS} characters that are compared"));
         }
-        Score::ok(likeness(self.metric, &input, &reference))
+        let likeness = likeness(self.metric, &input, &reference);
+        let (input, reference) = (super::quote(&input), super::quote(&reference));
+        Score::ok(likeness).because(format!("{input} is alike {reference} to {likeness:.3}"))
     }
 }
 

@@ -6,22 +6,25 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::probes::{Audit, AuditedRow, AuditedText, Probe};
-use super::trust::{Reason, Seen, Tally, passes};
+use super::probes::{Audit, AuditedRow, AuditedText, Probe, VERDICTS};
+use super::trust::{Course, LEAST_JUDGED, Reason, Seen, Tally, passes};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
-use crate::api::resolve;
+use crate::api::resolve::{self, FoundRows};
 use crate::api::row_source::RowSource;
 use crate::api::sandbox::{self, End};
 use crate::dataset::Split;
 use crate::job::{FieldError, VerifierId};
 use crate::store::VerifierAuditRow;
-use crate::verifier::Score;
+use crate::verifier::{Config, Score};
 use crate::{clock, job::digest};
 
-/// Rows that are not judged by then are left out.
-const MOST_TIME: Duration = Duration::from_secs(10);
+/// Rows that are not begun by then are left out. A verifier that may take long has more of it than another.
+const LEAST_TIME: Duration = Duration::from_secs(10);
+const MOST_TIME: Duration = Duration::from_secs(120);
+/// What is not over by so much later hangs.
+const GRACE: Duration = Duration::from_secs(30);
 /// Rows that did not pass which an answer shows.
 const MOST_EXAMPLES: usize = 10;
 
@@ -57,7 +60,7 @@ pub struct VerifierAudit {
     rows: usize,
     /// Rows with neither a completion nor an answer, which could not be judged.
     skipped: usize,
-    /// Judged rows whose text was the row's completion; that of the others was its answer.
+    /// Judged rows whose text was the row's completion; that of the others was its answer, or a reference program.
     from_completion: usize,
     passed: usize,
     /// Judged, with a reward below 0.5.
@@ -80,8 +83,8 @@ pub struct VerifierAudit {
 /// Why a verifier is suspicious.
 #[derive(Debug, Serialize, ToSchema)]
 struct AuditReason {
-    /// `right_answers_fail`, `other_answers_pass`, `empty_passes`, `echo_passes`, `all_answers_pass`, `errors`,
-    /// `not_deterministic` or `too_few_rows`.
+    /// `right_answers_fail`, `other_answers_pass`, `no_other_answers`, `empty_passes`, `echo_passes`, `all_answers_pass`,
+    /// `errors`, `timed_out`, `crashed`, `not_deterministic` or `too_few_rows`.
     #[schema(example = "empty_passes")]
     code: &'static str,
     message: String,
@@ -147,12 +150,13 @@ impl AuditExample {
 
 /// Audit a verifier
 ///
-/// Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
-/// written nothing else, and says how many of them pass. What fails here would punish a model for being right. On the first
-/// 100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the prompt, many answers
-/// at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious` is kept for that
-/// configuration and those rows, and a job with `"require_audit": true` is refused without the first. Looks at the first
-/// rows, for at most ten seconds.
+/// Runs the verifier on a data set's own completions, or where there are none on the reference programs of rows of code, or
+/// on the expected answers as if a model had written nothing else, and says how many of them pass. What fails here would
+/// punish a model for being right. On the first 100 rows it also tries what no model should be rewarded for: the answers of
+/// other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same text again. The verdict
+/// `trusted` or `suspicious` is kept for that configuration and those rows, and a job with `"require_audit": true` is
+/// refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the first rows: for ten
+/// seconds, or, of a verifier that may take longer, for up to two minutes.
 #[utoipa::path(
     post,
     path = "/v1/verifiers/{id}/audit",
@@ -176,19 +180,27 @@ pub async fn audit_verifier(
     let request: AuditVerifier = read(&body)?;
     let row = app.store.verifier(id).await?;
     let config = resolve::runnable(&app, &row.config, "/config")?.map_err(Problem::invalid)?;
-    let rows = resolve::scored_rows(&app.store, &request.dataset, None, "/dataset").await?.map_err(one)?;
-    let rows = rows.reference();
+    let found = resolve::scored_rows(&app.store, &request.dataset, None, "/dataset").await?.map_err(one)?;
+    let rows = found.reference();
     let source = RowSource::whole(&app.store, rows, Split::Train).await?;
     let outside = app.settings.verifiers.clone();
-    let task = Audit { verifier: config.resolved(), outside, rows: source, most: request.rows };
-    let (mut audited, end) = sandbox::ask(app.store.own_project(), &task, MOST_TIME).await?;
-    if let End::Died(how) = &end {
-        // The row after those that were judged.
-        audited.push(AuditedRow { row: audited.len(), judged: Some(AuditedText::lost(how)) });
-    }
-    // A data set that ends before has no more to ask for.
-    let wanted = if matches!(end, End::Done) { audited.len() } else { request.rows };
-    let audit = VerifierAudit::of(id, request.dataset, &audited, wanted);
+    let time = time(&config);
+    let seconds = time.as_secs_f64();
+    let task = Audit { verifier: config.resolved(), outside, rows: source, most: request.rows, seconds };
+    let (mut audited, end) = sandbox::ask(app.store.own_project(), &task, time + GRACE).await?;
+    let lost = match &end {
+        End::Done => None,
+        End::TimedOut => Some(Score::timeout(time + GRACE)),
+        End::Died(how) => Some(Score::error(how)),
+    };
+    // The row after those that were judged.
+    audited.extend(lost.map(|score| AuditedRow { row: audited.len(), judged: Some(AuditedText::lost(score)) }));
+    let there = match &found {
+        FoundRows::Builtin(_) => usize::MAX,
+        FoundRows::Version(version) => usize::try_from(version.rows).unwrap_or(usize::MAX),
+    };
+    let course = Course { asked: request.rows, there, end: &end, seconds };
+    let audit = VerifierAudit::of(id, request.dataset, &audited, &course);
     app.store
         .keep_audit(&VerifierAuditRow {
             digest: digest::of_json(&config.resolved()),
@@ -201,13 +213,19 @@ pub async fn audit_verifier(
     Ok(Json(audit))
 }
 
+/// For verdicts on as many rows as it takes, one after the other, if each takes as long as it may.
+fn time(config: &Config) -> Duration {
+    let verdicts = u32::try_from(LEAST_JUDGED * VERDICTS).unwrap_or(u32::MAX);
+    config.time_limit().saturating_mul(verdicts).clamp(LEAST_TIME, MOST_TIME)
+}
+
 impl VerifierAudit {
-    fn of(id: VerifierId, dataset: String, audited: &[AuditedRow], wanted: usize) -> Self {
+    fn of(id: VerifierId, dataset: String, audited: &[AuditedRow], course: &Course<'_>) -> Self {
         let mut seen = Seen::default();
         audited.iter().for_each(|row| seen.count(row));
         seen.seconds.sort_by(f64::total_cmp);
         let reason = |Reason { code, message }: Reason| AuditReason { code, message };
-        let reasons: Vec<AuditReason> = seen.reasons(wanted).into_iter().map(reason).collect();
+        let reasons: Vec<AuditReason> = seen.reasons(course).into_iter().map(reason).collect();
         let Tally { passed, failed, unparsable, errors } = seen.own;
         Self {
             object: "verifier.audit",

@@ -6,6 +6,7 @@ pub mod delete;
 pub mod get;
 pub mod judge;
 pub mod list;
+mod panel;
 pub mod probes;
 mod trust;
 pub mod update;

@@ -1,6 +1,7 @@
 //! Whether a verifier can be trusted, by what an audit has seen of it.
 
 use super::probes::{AuditedRow, AuditedText, Probe};
+use crate::api::sandbox::End;
 use crate::verifier::{Score, ScoreStatus};
 
 /// The least reward of a completion that passes.
@@ -14,7 +15,7 @@ const MOST_ECHOES: f64 = 0.2;
 /// Of the verdicts that may be missing.
 const MOST_ERRORS: f64 = 0.01;
 /// Rows that must be judged before anything is trusted, as far as there are so many.
-const LEAST_JUDGED: usize = 10;
+pub const LEAST_JUDGED: usize = 10;
 
 /// What an audit has seen.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Seen {
     pub own: Tally,
     /// Of the texts that were tried in the place of the rows' own.
     pub probes: Vec<(Probe, Tally)>,
+    /// Rows in whose place no text of another answer could be tried.
+    pub alone: usize,
     /// Rows whose own text did not always get the same verdict.
     pub unstable: usize,
     /// How long each verdict took, in ascending order once all are there.
@@ -70,6 +73,18 @@ pub fn passes(score: &Score) -> bool {
     score.status == ScoreStatus::Ok && score.reward >= PASS_MARK
 }
 
+/// What an audit was to look at, and how it ended.
+#[derive(Debug)]
+pub struct Course<'e> {
+    /// Rows that were asked for.
+    pub asked: usize,
+    /// Rows of the data set.
+    pub there: usize,
+    pub end: &'e End,
+    /// The time that it had, in seconds.
+    pub seconds: f64,
+}
+
 /// Why a verifier is suspicious.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -80,12 +95,13 @@ pub struct Reason {
 impl Seen {
     pub fn count(&mut self, row: &AuditedRow) {
         self.rows += 1;
-        let Some(AuditedText { from_completion, score, probes, stable, seconds, .. }) = &row.judged else {
+        let Some(AuditedText { from_completion, score, probes, alone, stable, seconds, .. }) = &row.judged else {
             self.skipped += 1;
             return;
         };
         self.from_completion += usize::from(*from_completion);
         self.own.count(score);
+        self.alone += usize::from(*alone);
         self.unstable += usize::from(!stable);
         self.seconds.extend(seconds);
         for (probe, _, score) in probes {
@@ -106,13 +122,19 @@ impl Seen {
         Some(self.seconds[((share * self.seconds.len() as f64).ceil() as usize).clamp(1, last + 1) - 1])
     }
 
-    /// Why not to trust the verifier, of which an audit was to look at `wanted` rows; nothing where it can be trusted.
-    pub fn reasons(&self, wanted: usize) -> Vec<Reason> {
-        let mut reasons = Vec::new();
+    /// Why not to trust the verifier; nothing where it can be trusted. The times of verdicts are in order.
+    pub fn reasons(&self, course: &Course<'_>) -> Vec<Reason> {
+        let mut reasons: Vec<Reason> = self.shortfall(course).into_iter().collect();
         let mut say = |code: &'static str, message: String| reasons.push(Reason { code, message });
-        let judged = self.own.judged();
-        if judged < LEAST_JUDGED.min(wanted) {
-            say("too_few_rows", format!("only {judged} rows could be judged, of {wanted} that were asked for"));
+        // The row that was being judged is the last one.
+        let row = self.rows.saturating_sub(1);
+        match course.end {
+            End::Done => {}
+            End::TimedOut => {
+                let message = format!("the verdicts on row {row}, or on those beside it, did not come to an end");
+                say("timed_out", message);
+            }
+            End::Died(how) => say("crashed", format!("at row {row}, or at those beside it, {how}")),
         }
         if let Some(rate) = self.own.pass_rate().filter(|rate| *rate < LEAST_PASSING) {
             let share = 100.0 * rate;
@@ -138,7 +160,39 @@ impl Seen {
                 say(code, format!("{:.1} % of the {what} pass", 100.0 * rate));
             }
         }
+        if self.alone > 0 && self.tally(Probe::OtherAnswer).judged() == 0 {
+            let message = "no two rows have answers that differ, so that nothing shows whether wrong ones fail";
+            say("no_other_answers", message.to_owned());
+        }
         reasons
+    }
+
+    /// What too few rows were judged for, if they were.
+    fn shortfall(&self, course: &Course<'_>) -> Option<Reason> {
+        let (judged, needed) = (self.own.judged(), LEAST_JUDGED.min(course.there));
+        if judged >= needed {
+            return None;
+        }
+        let mut causes = Vec::new();
+        if course.asked < needed {
+            causes.push(format!("`rows` asked for {}", course.asked));
+        }
+        if self.skipped > 0 {
+            causes.push(format!("{} have neither a completion nor an answer", self.skipped));
+        }
+        if self.own.errors > 0 {
+            causes.push(format!("{} could not be judged", self.own.errors));
+        }
+        if matches!(course.end, End::Done) && self.rows < course.asked.min(course.there) {
+            let slow = self.seconds_at(0.5).unwrap_or_default();
+            causes.push(format!("a verdict takes {slow:.2} s, and the time was up after {} s", course.seconds));
+        }
+        let message = format!("only {judged} rows were judged of the {needed} that it takes: {}", causes.join("; "));
+        Some(Reason { code: "too_few_rows", message })
+    }
+
+    fn tally(&self, probe: Probe) -> Tally {
+        self.probes.iter().find(|(known, _)| *known == probe).map(|(_, tally)| *tally).unwrap_or_default()
     }
 }
 
@@ -165,16 +219,23 @@ mod tests {
             answer: None,
             score: own,
             probes,
+            alone: false,
             stable: true,
             seconds: vec![0.5, 0.25],
         };
         AuditedRow { row: 0, judged: Some(text) }
     }
 
-    fn codes(rows: &[AuditedRow], wanted: usize) -> Vec<&'static str> {
+    fn reasons(rows: &[AuditedRow], course: &Course<'_>) -> Vec<Reason> {
         let mut seen = Seen::default();
         rows.iter().for_each(|row| seen.count(row));
-        seen.reasons(wanted).into_iter().map(|reason| reason.code).collect()
+        seen.reasons(course)
+    }
+
+    /// The reasons where so many rows were asked for, of so many.
+    fn codes(rows: &[AuditedRow], there: usize) -> Vec<&'static str> {
+        let course = Course { asked: there, there, end: &End::Done, seconds: 10.0 };
+        reasons(rows, &course).into_iter().map(|reason| reason.code).collect()
     }
 
     fn rows(count: usize, own: &Score, probes: &[(Probe, f64)]) -> Vec<AuditedRow> {
@@ -215,5 +276,35 @@ mod tests {
         let mut unstable = row(Score::ok(1.0), &[]);
         unstable.judged.as_mut().unwrap().stable = false;
         assert_eq!(codes(&[unstable], 1), ["not_deterministic"]);
+    }
+
+    #[test]
+    fn asking_for_less_earns_no_trust_and_the_cause_is_named() {
+        let course = |asked, end| Course { asked, there: 200, end, seconds: 10.0 };
+        let one = rows(1, &Score::ok(1.0), &[]);
+        let found = reasons(&one, &course(1, &End::Done)).remove(0);
+        assert_eq!(found.code, "too_few_rows");
+        assert!(found.message.ends_with("of the 10 that it takes: `rows` asked for 1"), "{}", found.message);
+        let found = reasons(&one, &course(200, &End::Done)).remove(0);
+        assert!(found.message.contains("a verdict takes 0.50 s, and the time was up after 10 s"), "{}", found.message);
+        let found = reasons(&[AuditedRow { row: 0, judged: None }], &course(200, &End::TimedOut)).remove(0);
+        assert!(found.message.ends_with("1 have neither a completion nor an answer"), "{}", found.message);
+    }
+
+    #[test]
+    fn a_hang_a_crash_and_answers_that_are_all_the_same_are_no_reason_to_trust() {
+        let mut many = rows(199, &Score::ok(1.0), &[(Probe::OtherAnswer, 0.0)]);
+        many.push(row(Score::timeout(std::time::Duration::from_secs(1)), &[]));
+        let course = |end| Course { asked: 1000, there: 1000, end, seconds: 10.0 };
+        let first = |end| reasons(&many, &course(end)).into_iter().map(|r| (r.code, r.message)).collect::<Vec<_>>();
+        let late = first(&End::TimedOut);
+        assert!(late.len() == 1 && late[0].0 == "timed_out" && late[0].1.contains("row 199"), "{late:?}");
+        let died = first(&End::Died(String::from("it ended")));
+        assert!(died.len() == 1 && died[0] == ("crashed", String::from("at row 199, or at those beside it, it ended")));
+        let mut same = rows(20, &Score::ok(1.0), &[]);
+        same.iter_mut().for_each(|row| row.judged.as_mut().unwrap().alone = true);
+        assert_eq!(codes(&same, 20), ["no_other_answers"]);
+        same.extend(rows(1, &Score::ok(1.0), &[(Probe::OtherAnswer, 0.0)]));
+        assert_eq!(codes(&same, 21), [""; 0]);
     }
 }

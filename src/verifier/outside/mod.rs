@@ -9,6 +9,7 @@ pub mod sandbox;
 #[cfg(test)]
 pub mod scripted;
 mod service;
+mod tied;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

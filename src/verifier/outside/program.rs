@@ -3,7 +3,7 @@
 //!
 //! A program gets an environment of its own, in which nothing of the server's stands, a process group, through which all
 //! that it starts ends with it, a limit on its address space, and, where the server runs as root, the user that the
-//! operator names. What it writes to standard error is kept for the reason when it ends.
+//! operator names. It does not outlive the process that keeps it, even if that is killed ([`tied`]). What it writes to standard error is kept for the reason when it ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Deadline;
+use super::{Deadline, tied};
 
 /// Of a line that a program writes.
 const MOST_LINE_BYTES: usize = 1 << 20;
@@ -136,7 +136,7 @@ impl Program {
             command.uid(uid).gid(gid);
         }
         let failed = |error: io::Error| format!("{program} cannot be started: {error}");
-        let mut child = command.spawn().map_err(failed)?;
+        let mut child = tied::spawn(command).map_err(failed)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err(format!("{program} has no pipes"));

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::api::lines::{Line, LinesFromEnd};
-use crate::job::{Learned, RolloutLine, SampledGroup};
+use crate::job::{Learned, Rollout, RolloutGroup, RolloutLine, SampledGroup};
 
 /// A completion with what is known beside it.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl<F: Read + Seek> GroupsFromEnd<F> {
     }
 }
 
-fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown> {
+fn shown(SampledGroup { mut group, pieces, learned, unscored }: SampledGroup) -> Vec<Shown> {
     // The group's number in the set is not known yet, and not shown.
     let lines: Vec<RolloutLine> = group.lines(0).collect();
     let spread = spread(lines.iter().filter_map(|line| line.reward));
@@ -192,7 +192,15 @@ fn shown(SampledGroup { mut group, pieces, learned }: SampledGroup) -> Vec<Shown
         learned: learned.next().flatten(),
         verify_seconds: rollout.verify_seconds,
     });
-    lines.into_iter().zip(sampled).map(|(line, sampled)| Shown::new(line, spread, Some(sampled))).collect()
+    let judged = lines.into_iter().zip(sampled).map(|(line, sampled)| Shown::new(line, spread, Some(sampled)));
+    let mut all: Vec<Shown> = judged.collect();
+    let unscored = RolloutGroup { rollouts: unscored, ..group };
+    all.extend(unscored.lines(0).zip(&unscored.rollouts).map(|(line, Rollout { verify_seconds, .. })| {
+        let sampled = Sampled { verify_seconds: *verify_seconds, ..Sampled::default() };
+        // Without a verdict there is no reward, whatever its place holds.
+        Shown::new(RolloutLine { reward: None, ..line }, spread, Some(sampled))
+    }));
+    all
 }
 
 /// The highest reward less the lowest; 0 for none.
@@ -200,4 +208,27 @@ fn spread(rewards: impl Iterator<Item = f64>) -> f64 {
     let (least, most) =
         rewards.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), r| (r.min(least), r.max(most)));
     (most - least).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::ScoreStatus;
+
+    #[test]
+    fn completions_that_could_not_be_judged_are_shown_without_a_reward() {
+        let rollout = |status: &str, reward: f64| {
+            json!({"sample": 0, "text": "a", "tokens": [1], "behavior_logprobs": [-0.5], "reference_logprobs": [],
+                   "entropy_sum": 0.5, "finish": "stop", "status": status, "reward": reward, "detail": "why"})
+        };
+        let group = json!({"row": 3, "step": 1, "prompt": [1], "text": "b", "rollouts": [rollout("ok", 1.0), rollout("ok", 0.5)],
+                           "unscored": [rollout("timeout", 0.0)]});
+        let all = shown(serde_json::from_value(group).unwrap());
+        let told: Vec<_> = all.iter().map(|one| (one.line.status, one.line.reward, one.spread)).collect();
+        let (ok, timeout) = (Some(ScoreStatus::Ok), Some(ScoreStatus::Timeout));
+        assert_eq!(told, [(ok, Some(1.0), 0.5), (ok, Some(0.5), 0.5), (timeout, None, 0.5)]);
+        assert_eq!((all[2].line.row, all[2].line.detail.as_deref()), (3, Some("why")));
+    }
 }
