@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use libsqlite3_sys as ffi;
 use memchr::memmem;
 use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error};
 
 use super::database::MAX_VALUE_BYTES;
@@ -67,18 +67,18 @@ fn instr(context: &Context<'_>) -> Option<i64> {
 }
 
 /// The first argument with the third wherever the second stands; as it is where the second is empty.
-fn replace(context: &Context<'_>) -> rusqlite::Result<Value> {
-    let (Some(all), Some(part)) = (text(context, 0), text(context, 1)) else { return Ok(Value::Null) };
+fn replace(context: &Context<'_>) -> rusqlite::Result<Option<String>> {
+    let (Some(all), Some(part)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
     // To SQLite one that begins with a zero is empty.
     if part.is_empty() || part.starts_with('\0') {
-        return context.get(0);
+        return Ok(Some(all.into_owned()));
     }
-    let Some(by) = text(context, 2) else { return Ok(Value::Null) };
+    let Some(by) = text(context, 2) else { return Ok(None) };
     let times = memmem::find_iter(all.as_bytes(), part.as_bytes()).count();
     if all.len() - times * part.len() + times * by.len() > MAX_VALUE_BYTES as usize {
         return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None));
     }
-    Ok(Value::Text(all.replace(&*part, &by)))
+    Ok(Some(all.replace(&*part, &by)))
 }
 
 /// The first argument without the characters of the second, or spaces, at its ends.
