@@ -189,8 +189,9 @@ fn suspicion(code: DiagnosisCode, value: f64) -> Option<(&'static str, Option<St
             ("reward/length_correlation", (value.abs() > STRONG_CORRELATION).then_some(message))
         }
         DiagnosisCode::OneAnswer => {
-            let message =
-                format!("one answer gets {share:.0} % of the reward that its rows do not account for, whatever was asked");
+            let message = format!(
+                "one answer gets {share:.0} % of the reward that its rows do not account for, whatever was asked"
+            );
             ("reward/top_answer_share", (value > MOST_OF_ONE_ANSWER).then_some(message))
         }
         DiagnosisCode::NoSpread => {
@@ -399,10 +400,7 @@ impl Observed<'_> {
                 "look at completions of both ends; if length is not meant to be rewarded, change the verifier, or let \
                  completions be longer where the long ones are cut off",
             ),
-            DiagnosisCode::OneAnswer => (
-                MOST_OF_ONE_ANSWER,
-                "audit the verifier, which takes this answer for others",
-            ),
+            DiagnosisCode::OneAnswer => (MOST_OF_ONE_ANSWER, "audit the verifier, which takes this answer for others"),
             _ => (0.0, "audit the verifier: look at the completions that pass and at the reasons of their verdicts"),
         };
         Some(Diagnosis {

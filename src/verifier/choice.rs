@@ -1,8 +1,8 @@
 //! One of several labels: which of them a completion names.
 //!
 //! For classification in words, such as `positive`, `negative` and `neutral`. A label counts where it stands as a word of
-//! its own, and the longest counts where one holds another, so that `not spam` names no `spam`. A completion that names
-//! several labels has not decided, and earns nothing unless the configuration says which of them counts.
+//! its own, and the longest counts where one holds another, so that neither `not spam` nor `not-spam` names `spam`; a word
+//! with a hyphen is another one, so that `non-spam` names nothing. A completion that names several labels has not decided, and earns nothing unless the configuration says which of them counts.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ pub const SUMMARY: &str = "The one label out of a list that the completion names
 const MAX_LABELS: usize = 1000;
 /// The largest compiled pattern of all labels, in bytes.
 const MAX_COMPILED_BYTES: usize = 16 << 20;
+
+/// What may stand between the words of a label.
+const BETWEEN: &str = r"[\s\-\u{2010}-\u{2015}]+";
 
 /// Configuration of the `choice` verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,7 +106,8 @@ impl Config {
         let one = |label: &&str| {
             let begin = if is_spaced(label.chars().next()) { r"\b{start-half}" } else { "" };
             let end = if is_spaced(label.chars().next_back()) { r"\b{end-half}" } else { "" };
-            format!("{begin}{}{end}", ::regex::escape(label))
+            let words: Vec<String> = label.split_whitespace().map(::regex::escape).collect();
+            format!("{begin}{}{end}", words.join(BETWEEN))
         };
         let pattern = labels.iter().map(one).collect::<Vec<_>>().join("|");
         RegexBuilder::new(&pattern).case_insensitive(self.ignore_case).size_limit(MAX_COMPILED_BYTES).build()
@@ -112,6 +116,31 @@ impl Config {
     fn folded(&self, label: &str) -> String {
         if self.ignore_case { label.trim().to_lowercase() } else { label.trim().to_owned() }
     }
+}
+
+/// Whether a character joins two words to one.
+fn is_joining(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2015}')
+}
+
+/// A folded label in a form that is the same whatever stands between its words.
+fn key(folded: &str) -> String {
+    let mut key = String::new();
+    for c in folded.chars().map(|c| if c.is_whitespace() || is_joining(c) { ' ' } else { c }) {
+        if c != ' ' || !key.ends_with(' ') {
+            key.push(c);
+        }
+    }
+    key
+}
+
+/// Whether what is found from `start` to `end` is only a part of a word with a hyphen.
+fn is_hyphenated(text: &str, start: usize, end: usize) -> bool {
+    let joins = |first: Option<char>, second: Option<char>| {
+        first.is_some_and(is_joining) && second.is_some_and(char::is_alphanumeric)
+    };
+    let (mut before, mut behind) = (text[..start].chars().rev(), text[end..].chars());
+    joins(before.next(), before.next()) || joins(behind.next(), behind.next())
 }
 
 /// Whether a character belongs to a script that puts space between words, so that a label ends where a word does.
@@ -126,7 +155,7 @@ fn is_spaced(character: Option<char>) -> bool {
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
-        let mut folded: Vec<String> = self.labels.iter().map(|label| self.folded(label)).collect();
+        let mut folded: Vec<String> = self.labels.iter().map(|label| key(&self.folded(label))).collect();
         fields.require(folded.iter().all(|label| !label.is_empty()), "labels", "no label may be empty");
         folded.sort();
         let twice = folded.windows(2).find(|pair| pair[0] == pair[1]);
@@ -139,8 +168,9 @@ impl Settings for Config {
 
     fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         let pattern = self.compile().expect("the configuration was checked, and the check compiles the labels");
-        let labels = self.labels.iter().map(|label| self.folded(label)).collect();
-        Arc::new(Choice { config: self.clone(), labels, pattern })
+        let labels: Vec<String> = self.labels.iter().map(|label| self.folded(label)).collect();
+        let keys = labels.iter().map(|label| key(label)).collect();
+        Arc::new(Choice { config: self.clone(), labels, keys, pattern })
     }
 
     fn answer_column(&self) -> Option<&str> {
@@ -156,6 +186,8 @@ struct Choice {
     config: Config,
     /// In the order of the configuration, folded.
     labels: Vec<String>,
+    /// The same as they are compared.
+    keys: Vec<String>,
     /// Matches any label as a word of its own, the longest first.
     pattern: Regex,
 }
@@ -190,12 +222,16 @@ impl Verifier for Choice {
 
 impl Choice {
     fn place(&self, label: &str) -> Option<usize> {
-        let folded = self.config.folded(label);
-        self.labels.iter().position(|known| *known == folded)
+        let key = key(&self.config.folded(label));
+        self.keys.iter().position(|known| *known == key)
     }
 
     /// The label that a completion names, by its place; an error says why there is none.
     fn named(&self, completion: &str) -> Result<usize, String> {
+        let completion = match self.config.extract {
+            Extract::All => completion,
+            Extract::Anywhere | Extract::LastLine | Extract::Tag | Extract::Boxed => super::behind_thought(completion),
+        };
         let part = match self.config.extract {
             Extract::Anywhere => Some(completion),
             Extract::LastLine => completion.lines().rev().find(|line| !line.trim().is_empty()),
@@ -208,7 +244,8 @@ impl Choice {
             }
         };
         let part = part.ok_or("the completion has no part where the label is looked for")?;
-        let mut found = self.pattern.find_iter(part).filter_map(|label| self.place(label.as_str()));
+        let found = self.pattern.find_iter(part).filter(|found| !is_hyphenated(part, found.start(), found.end()));
+        let mut found = found.filter_map(|label| self.place(label.as_str()));
         let first = found.next().ok_or("the completion names none of the labels")?;
         match self.config.several {
             Several::First => Ok(first),
@@ -248,10 +285,27 @@ mod tests {
             ("**SPAM**", "spam"),
             ("spam, clearly spam", "spam"),
             ("I would say c++!", "C++"),
+            ("not  spam", "not spam"),
+            ("It is not\nspam.", "not spam"),
+            ("not-spam", "not spam"),
+            ("not\u{2011}spam", "not spam"),
+            ("- spam\n-spam", "spam"),
+            ("spam - that is clear", "spam"),
+            ("<think>not spam? C++?</think>spam", "spam"),
         ] {
             assert_eq!(score(json!({}), completion, answer).reward, 1.0, "{completion}");
         }
-        for nothing in ["", "spammer", "antispam", "spam_filter", "not  spam? or C++", "spam or not spam"] {
+        for nothing in [
+            "",
+            "spammer",
+            "antispam",
+            "spam_filter",
+            "not  spam? or C++",
+            "spam or not spam",
+            "non-spam",
+            "anti\u{2010}spam",
+            "spam-free",
+        ] {
             assert_eq!(score(json!({}), nothing, "spam").status, ScoreStatus::Unparsable, "{nothing}");
         }
         assert_eq!(score(json!({}), "not spam", "spam").reward, 0.0);
@@ -291,6 +345,8 @@ mod tests {
         for (mark, reward) in [("4", 1.0), ("5", 0.75), ("1", 0.25)] {
             assert_eq!(score(config(), mark, "4").reward, reward, "{mark}");
         }
+        let signed = json!({"labels": ["-1", "0", "1"], "ordered": true});
+        assert_eq!(score(signed, "I give -1.", "-1").reward, 1.0);
     }
 
     #[test]
@@ -300,7 +356,8 @@ mod tests {
             let errors = verifier::Config::parse(&config, "/v").unwrap_err();
             (errors[0].pointer.clone(), errors[0].code)
         };
-        for labels in [json!(["a"]), json!(["a", "A"]), json!(["a", " "]), json!([" a", "a "])] {
+        for labels in [json!(["a"]), json!(["a", "A"]), json!(["a", " "]), json!([" a", "a "]), json!(["a b", "A  b"])]
+        {
             assert_eq!(refused(labels.clone()), ("/v/labels".to_owned(), "out_of_range"), "{labels}");
         }
         assert_eq!(score(json!({}), "spam", "ham").status, ScoreStatus::Error);

@@ -147,22 +147,37 @@ fn with_quoted_numbers(text: &str) -> Cow<'_, str> {
 }
 
 /// The verdict in what was answered for a case: a number, or an object with `reward` and perhaps `reason`, `answer` and
-/// `parts`, or with `unparsable` or `error` and the reason.
+/// `parts`, or with `unparsable` or `error` and the reason instead.
 pub fn verdict(answered: &Value, range: Option<ScoreRange>) -> Score {
     match answered {
         Value::Object(fields) => {
-            if let Some(error) = fields.get("error").filter(|error| !error.is_null()) {
-                return Score::error(format!("it cannot judge: {}", plain(error)));
-            }
-            if let Some(reason) = fields.get("unparsable").filter(|reason| !reason.is_null()) {
-                return Score::unparsable(plain(reason));
-            }
-            match scored(fields, range) {
-                Ok(score) => score,
-                Err(detail) => Score::error(detail),
-            }
+            let read = || -> Result<Score, String> {
+                if let Some(error) = cause(fields, "error")? {
+                    return Err(format!("it cannot judge: {error}"));
+                }
+                match (cause(fields, "unparsable")?, fields.get("reward").filter(|reward| !reward.is_null())) {
+                    (Some(reason), None) => Ok(Score::unparsable(reason)),
+                    (Some(_), Some(_)) => Err(String::from("a verdict has both `reward` and `unparsable`")),
+                    (None, _) => scored(fields, range),
+                }
+            };
+            read().unwrap_or_else(Score::error)
         }
         number => reward(number, range).map_or_else(Score::error, Score::ok),
+    }
+}
+
+/// The cause in a member that says why there is no reward. Where there is one such a member is empty, `false` or null, and
+/// says nothing.
+fn cause(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+    match fields.get(name) {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+        Some(cause @ (Value::String(_) | Value::Object(_))) => Ok(Some(plain(cause))),
+        Some(other @ (Value::Bool(true) | Value::Number(_) | Value::Array(_))) => {
+            let other = super::quote(&other.to_string());
+            Err(format!("`{name}` is the reason in words or an object, and not {other}"))
+        }
     }
 }
 
@@ -253,6 +268,11 @@ mod tests {
         let nothing = verdict(&json!({"unparsable": "no answer"}), None);
         assert_eq!((nothing.status, nothing.reward), (ScoreStatus::Unparsable, 0.0));
         assert_eq!(verdict(&json!({"reward": 0, "reason": null, "parts": null, "error": null}), None), Score::ok(0.0));
+        for silent in [json!(false), json!(null), json!(""), json!(" ")] {
+            let judged = json!({"reward": 1, "unparsable": silent, "error": silent});
+            assert_eq!(verdict(&judged, None), Score::ok(1.0), "{judged}");
+        }
+        assert_eq!(verdict(&json!({"reward": null, "unparsable": {"why": 1}}), None).status, ScoreStatus::Unparsable);
     }
 
     #[test]
@@ -273,6 +293,13 @@ mod tests {
             json!({"reward": 1, "parts": {"": 1}}),
             json!({"reward": 1, "parts": many}),
             json!({"reward": 1, "error": "the database is gone"}),
+            json!({"reward": 1, "error": {}}),
+            json!({"reward": 1, "error": true}),
+            json!({"reward": 1, "unparsable": "no answer"}),
+            json!({"reward": 1, "unparsable": true}),
+            json!({"unparsable": true}),
+            json!({"unparsable": false}),
+            json!({"unparsable": "", "error": ""}),
         ] {
             let score = verdict(&wrong, None);
             assert!(score.status == ScoreStatus::Error && score.detail.is_some(), "{wrong}: {score:?}");

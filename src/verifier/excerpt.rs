@@ -10,14 +10,22 @@ pub fn shortened(message: &str) -> String {
     shown
 }
 
-/// What stands inside the last closed code fence.
-pub fn last_fenced(text: &str) -> Option<&str> {
+/// A completion without what a reasoning model thinks before it answers.
+pub fn behind_thought(completion: &str) -> &str {
+    const THOUGHT: &str = "</think>";
+    completion.rfind(THOUGHT).map_or(completion, |at| &completion[at + THOUGHT.len()..])
+}
+
+/// What stands inside each closed code fence.
+pub fn fenced(text: &str) -> Vec<&str> {
     const FENCE: &str = "```";
     let fences: Vec<usize> = text.match_indices(FENCE).map(|(at, _)| at).collect();
-    let [.., open, close] = fences[..fences.len() - fences.len() % 2] else { return None };
-    let inside = &text[open + FENCE.len()..close];
-    // The first line names the language.
-    Some(inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+    let inside = |pair: &[usize]| {
+        let inside = &text[pair[0] + FENCE.len()..pair[1]];
+        // The first line names the language.
+        inside.split_once('\n').map_or(inside, |(_, rest)| rest)
+    };
+    fences.chunks_exact(2).map(inside).collect()
 }
 
 /// What stands inside a code fence that is the whole text.
@@ -51,14 +59,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_closed_fence_counts_without_its_language() {
-        assert_eq!(last_fenced("```sql\na\n``` and ```\nb\n``` and ```c"), Some("b\n"));
-        assert_eq!(last_fenced("`a` ```b```"), Some("b"));
-        assert_eq!(last_fenced("```sql\na"), None);
+    fn closed_fences_are_read_without_their_language() {
+        assert_eq!(fenced("```sql\na\n``` and ```\nb\n``` and ```c"), ["a\n", "b\n"]);
+        assert_eq!(fenced("`a` ```b```"), ["b"]);
+        assert!(fenced("```sql\na").is_empty());
         assert_eq!(fenced_alone(" ```json\n1\n```\n"), Some("1\n"));
         for more in ["a ```1```", "```1``` ```2```", "1", "```"] {
             assert_eq!(fenced_alone(more), None, "{more}");
         }
+    }
+
+    #[test]
+    fn an_answer_stands_behind_the_last_thought() {
+        assert_eq!(behind_thought("<think>a</think>b</think>\nc"), "\nc");
+        assert_eq!(behind_thought("<think>a"), "<think>a");
     }
 
     #[test]

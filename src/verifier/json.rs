@@ -4,8 +4,9 @@
 //! `1.0` are the same number, the order of lists counts. A part of the members can earn a part of the reward.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use ::regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Deserializer, Map, Value};
@@ -40,7 +41,8 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Extract {
-    /// The last complete object or list; what stands around it, such as a code fence, is passed over.
+    /// The last complete object or list; what stands around it, such as a code fence, is passed over. Where no list is
+    /// expected, an object counts before a list of texts and numbers that follows it.
     Last,
     /// The whole completion, which must be JSON and nothing else.
     All,
@@ -86,7 +88,10 @@ impl Verifier for Json {
             return Score::error(detail);
         }
         let found = match self.config.extract {
-            Extract::Last => last_value(case.completion),
+            Extract::Last => {
+                let wanted = if expected.is_array() { Wanted::Any } else { Wanted::Object };
+                last_value(super::behind_thought(case.completion), wanted)
+            }
             Extract::All => serde_json::from_str(case.completion).ok(),
         };
         let Some(actual) = found else {
@@ -144,30 +149,83 @@ impl Json {
     }
 }
 
-/// The last complete object or list that stands in no other. Beginnings that lead nowhere are given up once they have cost
-/// as much as reading the text some times over, so that a text of nothing but brackets costs no more.
-pub(super) fn last_value(text: &str) -> Option<Value> {
+/// Which of a text's values is looked for where a list of nothing but texts and numbers, such as a list of sources, stands
+/// behind an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The object.
+    Object,
+    /// The list.
+    Any,
+}
+
+/// The last complete object or list that stands in no other, also in none that is broken: a part of something broken is not
+/// what a completion ends on. Beginnings that lead nowhere are given up once they have cost as much as reading the text
+/// some times over, so that a text of nothing but brackets costs no more.
+pub(super) fn last_value(text: &str, wanted: Wanted) -> Option<Value> {
     const READINGS: usize = 8;
     let mut left = READINGS * text.len().max(1 << 16);
     let (mut last, mut at) = (None, 0);
     while let Some(begin) = text[at..].find(['{', '[']).map(|offset| at + offset) {
-        let mut values = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
-        at = match values.next() {
+        let rest = &text[begin..];
+        let mut values = Deserializer::from_str(rest).into_iter::<Value>();
+        let error = match values.next() {
             Some(Ok(value)) => {
-                last = Some(value);
-                begin + values.byte_offset()
-            }
-            Some(Err(error)) => match left.checked_sub(bytes_before(&text[begin..], &error)) {
-                Some(rest) => {
-                    left = rest;
-                    begin + 1
+                at = begin + values.byte_offset();
+                if wanted == Wanted::Any || !is_aside(&value) || !last.as_ref().is_some_and(Value::is_object) {
+                    last = Some(value);
                 }
-                None => break,
-            },
-            None => begin + 1,
+                continue;
+            }
+            Some(Err(error)) => error,
+            None => break,
         };
+        // Beginnings are read twice at most.
+        let Some(less) = left.checked_sub(2 * bytes_before(rest, &error)) else { break };
+        left = less;
+        at = begin + if is_begun(rest) { broken(rest) } else { 1 };
     }
     last
+}
+
+/// Whether a value may be a remark behind the one that counts, such as `[1]` or `["a source"]`.
+fn is_aside(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| !items.iter().any(|item| item.is_object() || item.is_array()))
+}
+
+/// Whether a broken text that begins with a bracket was to be JSON: it has a first key, or a first element and a comma.
+/// Others are brackets of another kind, such as those of formulas, and may have a value in them.
+fn is_begun(text: &str) -> bool {
+    static KEY: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r#"^\{\s*(?:"[^"\n]*"|'[^'\n]*'|\w+)\s*:"#;
+        Regex::new(pattern).expect("the constant pattern is well-formed")
+    });
+    if text.starts_with('{') {
+        return KEY.is_match(text);
+    }
+    let mut elements = Deserializer::from_str(&text[1..]).into_iter::<Value>();
+    let first = elements.next().is_some_and(|first| first.is_ok());
+    first && text[1 + elements.byte_offset()..].trim_start().starts_with(',')
+}
+
+/// Where a broken text that begins with a bracket ends: behind the bracket that closes it, whatever the kinds of brackets
+/// within, or nowhere. Texts in quotation marks end with their line, which they may not do.
+fn broken(text: &str) -> usize {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'\n' => quoted = false,
+            b'"' if !escaped => quoted = !quoted,
+            b'{' | b'[' | b'(' if !quoted => depth += 1,
+            b'}' | b']' | b')' if !quoted => depth -= 1,
+            _ => {}
+        }
+        escaped = byte == b'\\' && quoted && !escaped;
+        if depth == 0 {
+            return at + 1;
+        }
+    }
+    text.len()
 }
 
 /// How far a reader came before it failed.
@@ -244,11 +302,47 @@ mod tests {
             ("{{{{[[[[", None),
             ("42", None),
         ] {
-            assert_eq!(last_value(completion), value, "{completion}");
+            assert_eq!(last_value(completion, Wanted::Any), value, "{completion}");
         }
         assert_eq!(score(json!({}), "none", Some("{}")).status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({"extract": "all"}), "so: {}", Some("{}")).status, ScoreStatus::Unparsable);
         assert_eq!(reward(json!({"extract": "all"}), " 42\n", "42.0"), 1.0);
+    }
+
+    #[test]
+    fn a_part_of_a_broken_value_is_none() {
+        let inner = r#"{"name": "b", "age": 2}"#;
+        for broken in [
+            format!(r#"{{"people": [{inner}, {{"name": "c", "ag"#),
+            format!(r#"{{"name": Bob, "age": 1, "friend": {inner}}}"#),
+            format!("{{name: 'Bob', friend: {inner}}}"),
+            format!("{{'name': 'Bob', 'friend': {inner}}}"),
+            format!(r#"{{"items": [{inner}, {{"b"#),
+            format!(r#"[{inner}, {{"b": 1"#),
+            format!(r#"[{inner}, oops, {inner}]"#),
+            format!(r#"{{"a": "x, "friends": [{inner}]}}"#),
+        ] {
+            assert_eq!(last_value(&broken, Wanted::Object), None, "{broken}");
+        }
+        let value = last_value(inner, Wanted::Object);
+        for around in [
+            format!(r"\boxed{{{inner}}}"),
+            format!("{{x}} and [see {inner}]"),
+            format!("on [0, 1) it is {inner}"),
+            format!(r#"like {{"name": ..., "age": ...}}, so {inner}"#),
+            format!("{{\"name\": \"broken\n}} {inner}"),
+            format!("<think>[1, {{\"a\": </think>{inner}"),
+        ] {
+            assert_eq!(last_value(crate::verifier::behind_thought(&around), Wanted::Object), value, "{around}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_remarks_behind_an_object_counts_where_a_list_is_expected() {
+        let completion = "{\"a\": 1}\nSources: [1, \"b\"]";
+        assert_eq!(reward(json!({}), completion, r#"{"a": 1}"#), 1.0);
+        assert_eq!(reward(json!({}), completion, r#"[1, "b"]"#), 1.0);
+        assert_eq!(reward(json!({}), "{\"a\": 1} no: [{\"b\": 1}]", r#"{"a": 1}"#), 0.0);
     }
 
     #[test]
@@ -296,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_megabyte_of_beginnings_ends_and_hides_no_value_behind_a_page_of_them() {
-        for piece in ["[\"", "{\"a\":", "[", "[1,\n", "{\"", "[[]"] {
+        for piece in ["[\"", "{\"a\":", "[", "[1,\n", "{\"", "[[]", "{\"a\": x}", "{'", "[1, x] ", "[[1],", "{a"] {
             let text = piece.repeat(verifier::MAX_TEXT_BYTES / piece.len());
             assert_ne!(score(json!({}), &text, Some("1")).status, ScoreStatus::Error, "{piece}");
         }

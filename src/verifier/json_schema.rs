@@ -1,7 +1,7 @@
 //! Structured output: the JSON value that a completion ends on is valid by a JSON Schema.
 //!
 //! Drafts 4 to 2020-12, as `$schema` says, 2020-12 where it says nothing. A schema stands for itself: references lead to
-//! its own parts and to no file or address. Patterns are those of the crate `regex`, which takes linear time, so that
+//! its own parts, by pointers, and to no file or address. Patterns are those of the crate `regex`, which takes linear time, so that
 //! look-around and back-references do not exist.
 
 use std::sync::Arc;
@@ -23,8 +23,6 @@ const MAX_SCHEMA_BYTES: usize = 1 << 18;
 const MAX_UNFOLDED: u64 = 100_000;
 /// The largest compiled pattern in a schema, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Mistakes of one value that are looked at.
-const MAX_MISTAKES: usize = 1000;
 /// Metrics and columns are made for this many required members.
 const MAX_PARTS: usize = 16;
 
@@ -52,7 +50,8 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Extract {
-    /// The completion if it is JSON, otherwise its last complete object or list, whatever stands around it.
+    /// The completion if it is JSON, otherwise its last complete object or list, whatever stands around it. Where the schema
+    /// is not of type `array`, an object counts before a list of texts and numbers that follows it.
     Last,
     /// The whole completion, which must be JSON and nothing else, alone or in one code fence.
     All,
@@ -78,7 +77,12 @@ impl Config {
         if bytes > MAX_SCHEMA_BYTES {
             return Err(whole(format!("has {bytes} bytes; a schema may have {MAX_SCHEMA_BYTES}")));
         }
-        if unfolded(schema) > MAX_UNFOLDED {
+        if has_inner_address(schema) {
+            return Err(whole(String::from(
+                "a part of it has an `$id`; leave that out, and refer to the part by a pointer",
+            )));
+        }
+        if References::count(schema).map_err(whole)? > MAX_UNFOLDED {
             let detail = "its references lead to each other in more ways than can be followed; make it simpler";
             return Err(whole(detail.to_owned()));
         }
@@ -95,47 +99,118 @@ impl Config {
     }
 }
 
-/// How many subschemas there are when every reference is replaced by what it leads to, counted to [`MAX_UNFOLDED`]; a
-/// reference back to where it stands counts once, for it goes on only where the value does.
-fn unfolded(schema: &Value) -> u64 {
-    fn count(root: &Value, value: &Value, open: &mut Vec<String>, left: &mut u64) {
-        if *left == 0 {
-            return;
-        }
-        *left -= 1;
-        match value {
-            Value::Object(members) => {
-                if let Some(Value::String(reference)) = members.get("$ref")
-                    && let Some(pointer) = reference.strip_prefix('#')
-                    && let Some(target) = root.pointer(pointer)
-                    && !open.contains(reference)
-                {
-                    open.push(reference.clone());
-                    count(root, target, open, left);
-                    open.pop();
-                }
-                // What is defined costs where it is used.
-                let used = members.iter().filter(|(name, _)| !matches!(name.as_str(), "$defs" | "definitions"));
-                used.for_each(|(_, member)| count(root, member, open, left));
-            }
-            Value::Array(items) => items.iter().for_each(|item| count(root, item, open, left)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    let mut left = MAX_UNFOLDED + 1;
-    count(schema, schema, &mut Vec::new(), &mut left);
-    MAX_UNFOLDED + 1 - left
+/// What of a schema may lead elsewhere within it.
+struct References<'s> {
+    root: &'s Value,
+    /// Pointers of the references that are being followed.
+    open: Vec<String>,
+    /// How many subschemas may still be counted.
+    left: u64,
 }
 
-/// The members that an object must have, by the schema itself or by the part of it that it refers to.
-fn required(schema: &Value) -> Vec<String> {
+impl References<'_> {
+    /// Counts the subschemas that there are when every reference is replaced by what it leads to, up to [`MAX_UNFOLDED`]; a
+    /// reference back to where it stands counts once, for it goes on only where the value does. An error names a reference
+    /// that cannot be followed here.
+    fn count(schema: &Value) -> Result<u64, String> {
+        let mut references = References { root: schema, open: Vec::new(), left: MAX_UNFOLDED + 1 };
+        references.enter(schema, true)?;
+        Ok(MAX_UNFOLDED + 1 - references.left)
+    }
+
+    /// Counts a value, which is a schema, or else holds some by names that are no keywords.
+    fn enter(&mut self, value: &Value, is_schema: bool) -> Result<(), String> {
+        /// Keywords whose members are names.
+        const NAMING: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match (name.as_str(), member) {
+                        // What is defined costs where it is used.
+                        ("$defs" | "definitions", _) if is_schema => {}
+                        ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) if is_schema => {
+                            self.follow(to)?
+                        }
+                        (name, member) => self.enter(member, !(is_schema && NAMING.contains(&name)))?,
+                    }
+                }
+                Ok(())
+            }
+            Value::Array(items) => items.iter().try_for_each(|item| self.enter(item, true)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+
+    fn follow(&mut self, reference: &str) -> Result<(), String> {
+        let pointer = pointer(reference).ok_or_else(|| {
+            let shown = super::quote(reference);
+            format!("the reference {shown} is no pointer into the schema, such as `#` and `#/$defs/name`; write it so")
+        })?;
+        // The compiler says which lead nowhere.
+        let Some(target) = self.root.pointer(&pointer) else { return Ok(()) };
+        if self.open.contains(&pointer) {
+            return Ok(());
+        }
+        self.open.push(pointer);
+        self.enter(target, true)?;
+        self.open.pop();
+        Ok(())
+    }
+}
+
+/// The pointer in a reference to a place of the schema itself; none where it is another reference.
+fn pointer(reference: &str) -> Option<String> {
+    let fragment = reference.strip_prefix('#')?;
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            other => other,
+        });
+    }
+    let pointer = String::from_utf8(bytes).ok()?;
+    (pointer.is_empty() || pointer.starts_with('/')).then_some(pointer)
+}
+
+/// Whether a part of a schema has an address of its own, from which pointers in it would count.
+fn has_inner_address(schema: &Value) -> bool {
+    fn within(value: &Value, names: &[&str]) -> bool {
+        match value {
+            Value::Object(members) => members.iter().any(|(name, member)| {
+                let address = member.as_str().is_some_and(|to| !to.starts_with('#'));
+                (names.contains(&name.as_str()) && address) || within(member, names)
+            }),
+            Value::Array(items) => items.iter().any(|item| within(item, names)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+    let is_old = schema["$schema"].as_str().is_some_and(|draft| draft.contains("draft-04"));
+    let names: &[&str] = if is_old { &["$id", "id"] } else { &["$id"] };
+    schema.as_object().into_iter().flatten().any(|(_, member)| within(member, names))
+}
+
+/// The part of a schema that it refers to as a whole, or itself.
+fn referred(schema: &Value) -> &Value {
     const STEPS: usize = 8;
     let mut at = schema;
     for _ in 0..STEPS {
-        let Some(target) = at["$ref"].as_str().and_then(|to| schema.pointer(to.strip_prefix('#')?)) else { break };
+        let Some(target) = at["$ref"].as_str().and_then(|to| schema.pointer(&pointer(to)?)) else { break };
         at = target;
     }
-    let names = at["required"].as_array().into_iter().flatten();
+    at
+}
+
+/// The members that an object must have by a schema.
+fn required(schema: &Value) -> Vec<String> {
+    let names = schema["required"].as_array().into_iter().flatten();
     names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 }
 
@@ -183,15 +258,18 @@ struct Schema {
 struct Compiled {
     validator: Validator,
     required: Vec<String>,
+    wanted: json::Wanted,
     /// The names of the first required members as parts of a verdict.
     parts: Vec<String>,
 }
 
 impl Compiled {
     fn new(validator: Validator, schema: &Value) -> Self {
+        let schema = referred(schema);
+        let wanted = if schema["type"] == "array" { json::Wanted::Any } else { json::Wanted::Object };
         let required = required(schema);
         let parts = super::part_names(required.iter().take(MAX_PARTS).map(String::as_str));
-        Self { validator, required, parts }
+        Self { validator, required, wanted, parts }
     }
 }
 
@@ -209,7 +287,7 @@ impl Verifier for Schema {
         if let Err(detail) = super::check_length("the completion", case.completion) {
             return Score::error(detail);
         }
-        match self.found(case.completion) {
+        match self.found(case.completion, compiled) {
             Some(value) => self.judge(&value, compiled),
             None => Score::unparsable(match self.config.extract {
                 Extract::Last => "the completion holds no JSON object or list",
@@ -242,19 +320,33 @@ impl Schema {
         Ok(Compiled::new(self.config.compile(&schema).map_err(wrong)?, &schema))
     }
 
-    fn found(&self, completion: &str) -> Option<Value> {
+    fn found(&self, completion: &str, compiled: &Compiled) -> Option<Value> {
+        let completion = match self.config.extract {
+            Extract::Last => super::behind_thought(completion),
+            Extract::All => completion,
+        };
         let whole = serde_json::from_str(completion.trim()).ok();
         match self.config.extract {
-            Extract::Last => whole.or_else(|| json::last_value(completion)),
+            Extract::Last => whole.or_else(|| json::last_value(completion, compiled.wanted)),
             Extract::All => whole.or_else(|| serde_json::from_str(super::fenced_alone(completion)?).ok()),
         }
     }
 
     fn judge(&self, value: &Value, compiled: &Compiled) -> Score {
-        let mistakes: Vec<ValidationError<'_>> = compiled.validator.iter_errors(value).take(MAX_MISTAKES).collect();
-        let right: Vec<bool> = compiled.required.iter().map(|name| is_right(value, name, &mistakes)).collect();
+        let mut mistakes = compiled.validator.iter_errors(value);
+        let first = mistakes.next();
+        let mut right: Vec<bool> = compiled.required.iter().map(|name| value.get(name).is_some()).collect();
+        if self.config.partial {
+            first.iter().for_each(|mistake| mark(mistake, &compiled.required, &mut right));
+            // Nothing more can be wrong where no member is right.
+            while right.contains(&true)
+                && let Some(mistake) = mistakes.next()
+            {
+                mark(&mistake, &compiled.required, &mut right);
+            }
+        }
         let answer = json::canonical(value).to_string();
-        let score = match mistakes.first() {
+        let score = match &first {
             None => Score::of_answer(answer, 1.0).because("it is valid"),
             Some(first) => {
                 let reward = if self.config.partial { share(&right) } else { 0.0 };
@@ -273,14 +365,13 @@ impl Schema {
     }
 }
 
-/// Whether a member is there and no mistake lies in it.
-fn is_right(value: &Value, name: &str, mistakes: &[ValidationError<'_>]) -> bool {
-    let pointer = format!("/{}", crate::job::field::escaped(name));
-    let inside = |mistake: &ValidationError<'_>| {
-        let place = mistake.instance_path().to_string();
-        place.strip_prefix(&pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    value.get(name).is_some() && !mistakes.iter().any(inside)
+/// Marks the member that a mistake lies in as wrong.
+fn mark(mistake: &ValidationError<'_>, required: &[String], right: &mut [bool]) {
+    let place = mistake.instance_path().to_string();
+    let member = place.split('/').nth(1);
+    for (name, right) in required.iter().zip(right) {
+        *right &= member != Some(&*crate::job::field::escaped(name));
+    }
 }
 
 /// The share of required members that are right. Where all are and the value is still not valid, what is wrong counts as
@@ -333,6 +424,11 @@ mod tests {
             assert_eq!(score(json!({}), &completion).reward, 1.0, "{completion}");
         }
         assert_eq!(score(json!({"extract": "all"}), &format!("```json\n{RIGHT}\n```")).reward, 1.0);
+        let sourced = format!("{RIGHT}\nSources: [1]");
+        assert_eq!(score(json!({}), &sourced).reward, 1.0);
+        assert_eq!(score(json!({"schema": {"type": "array"}}), &sourced).reward, 1.0);
+        let broken = format!(r#"{{"name": Bob, "friend": {RIGHT}}}"#);
+        assert_eq!(score(json!({}), &broken).status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({"extract": "all"}), &format!("It is {RIGHT}")).status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({}), "no JSON at all").status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({"schema": {"type": "string"}}), "\"text\"").reward, 1.0);
@@ -359,6 +455,15 @@ mod tests {
         let apart = json!({"partial": true, "schema": {"$ref": "#/$defs/p", "$defs": {"p": {"required": ["a", "b"]}}}});
         assert_eq!(score(apart, "{\"a\": 1}").reward, 0.5);
         assert_eq!(score(json!({"formats": false}), &RIGHT.replace("ada@example.org", "nowhere")).reward, 1.0);
+    }
+
+    #[test]
+    fn no_number_of_mistakes_hides_others() {
+        let schema = json!({"required": ["tags", "name"],
+                            "properties": {"tags": {"items": {"type": "string"}}, "name": {"type": "string"}}});
+        let tags = vec!["1"; 100_000].join(",");
+        let judged = score(json!({"partial": true, "schema": schema}), &format!("{{\"tags\": [{tags}], \"name\": 5}}"));
+        assert_eq!(judged.reward, 0.0);
     }
 
     #[test]
@@ -389,6 +494,11 @@ mod tests {
             (json!({"$ref": "#/$defs/absent"}), "/v/schema"),
             (json!({"$ref": "https://example.org/schema.json"}), "/v/schema"),
             (json!({"$ref": "file:///etc/passwd"}), "/v/schema"),
+            (json!({"$ref": "#name", "$defs": {"a": {"$anchor": "name"}}}), "/v/schema"),
+            (json!({"$dynamicRef": "#name", "$defs": {"a": {"$dynamicAnchor": "name"}}}), "/v/schema"),
+            (json!({"$ref": "part", "$defs": {"a": {"$id": "part"}}}), "/v/schema"),
+            (json!({"$ref": "#/$defs/a", "$defs": {"a": {"$id": "part"}}}), "/v/schema"),
+            (json!({"$ref": "#/%zz"}), "/v/schema"),
             (json!({"pattern": "(a"}), "/v/schema"),
             (json!({"pattern": "(?=a)"}), "/v/schema"),
             (json!({"pattern": "((a{1,1000}){1,1000}){1,1000}"}), "/v/schema"),
@@ -411,6 +521,26 @@ mod tests {
             definitions[format!("d{n}")] = json!({"anyOf": [next.clone(), {"not": next}]});
         }
         assert_eq!(refusal(json!({"$ref": "#/$defs/d0", "$defs": definitions})).1, "invalid_schema");
+        // 2^20 ways in other writings of a pointer, and below a member whose name is that of a keyword.
+        let levels = |reference: &str, below: bool| {
+            let level = |n: usize| {
+                let next = json!({"$ref": format!("{reference}{}", n + 1)});
+                let both = json!({"allOf": [next.clone(), next]});
+                (format!("a{n}"), if below { json!({"properties": {"definitions": both}}) } else { both })
+            };
+            let mut definitions: Map<String, Value> = (0..20).map(level).collect();
+            definitions.insert(String::from("a20"), json!({"type": "integer"}));
+            json!({"$ref": format!("{reference}0"), "$defs": definitions})
+        };
+        for (reference, below) in
+            [("#/$defs/a", false), ("#/%24defs/a", false), ("#/%24%64efs/a", false), ("#/$defs/a", true)]
+        {
+            assert_eq!(refusal(levels(reference, below)).1, "invalid_schema", "{reference} {below}");
+        }
+        let encoded = json!({"schema": {"$ref": "#/%24defs/a~1b", "$defs": {"a/b": {"required": ["$id"], "properties":
+                             {"$id": {"type": "string"}, "$ref": {"type": "string"}}}}, "$id": "https://example.org/a"}});
+        assert_eq!(score(encoded.clone(), r#"{"$id": "x"}"#).reward, 1.0);
+        assert_eq!(score(encoded, r#"{"$id": "x", "$ref": 1}"#).reward, 0.0);
         let tree =
             json!({"schema": {"required": ["v"], "properties": {"v": {}, "l": {"$ref": "#"}, "r": {"$ref": "#"}}}});
         assert_eq!(score(tree.clone(), r#"{"v": 1, "l": {"v": 2, "r": {"v": 3}}}"#).reward, 1.0);

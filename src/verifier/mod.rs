@@ -48,7 +48,7 @@ use serde_json::{Map, Value};
 pub use crate::job::ScoreStatus;
 use crate::job::field::FieldError;
 use crate::job::kinds;
-use excerpt::{fenced_alone, last_fenced, part_names, shortened};
+use excerpt::{behind_thought, fenced, fenced_alone, part_names, shortened};
 pub use outside::Outside;
 pub use outside::sandbox;
 use template::Template;

@@ -1,6 +1,10 @@
 //! How a text is laid out: paragraphs, lists, emphasis, titles and other marks.
 
-use serde::de::IgnoredAny;
+use std::sync::LazyLock;
+
+use ::regex::Regex;
+
+use crate::verifier::contract;
 
 /// How many parts a divider makes; none where one between two others is empty. Empty ones at the ends do not count.
 pub fn divided(text: &str, divider: &str) -> Option<i64> {
@@ -18,14 +22,15 @@ pub fn divided(text: &str, divider: &str) -> Option<i64> {
 }
 
 /// Whether there are so many paragraphs between empty lines, and the `nth` begins with the word, in either case and
-/// without quotation marks and punctuation.
+/// without quotation marks and punctuation. Empty paragraphs do not count as such but have their places, as in IFEval.
 pub fn begins_with(text: &str, paragraphs: i64, nth: i64, word: &str) -> bool {
-    let found: Vec<&str> = text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()).collect();
-    let at = usize::try_from(nth.saturating_sub(1)).ok();
-    let Some(paragraph) = at.and_then(|at| found.get(at)) else { return false };
-    let first = paragraph.split_whitespace().next().unwrap_or_default().trim_start_matches(['\'', '"']);
+    let parts: Vec<&str> = text.split("\n\n").map(str::trim).collect();
+    let count = parts.iter().filter(|part| !part.is_empty()).count();
+    let at = usize::try_from(nth.saturating_sub(1)).ok().filter(|at| *at < count);
+    let Some(first) = at.and_then(|at| parts[at].split_whitespace().next()) else { return false };
+    let first = first.trim_start_matches('\'').trim_start_matches('"');
     let first = first.split(['.', ',', '?', '!', '\'', '"']).next().unwrap_or_default();
-    usize::try_from(paragraphs) == Ok(found.len()) && first.to_lowercase() == word.to_lowercase()
+    usize::try_from(paragraphs) == Ok(count) && first.to_lowercase() == word.to_lowercase()
 }
 
 /// How many places such as `[address]` there are.
@@ -61,22 +66,21 @@ pub fn bullets(text: &str) -> usize {
     text.lines().filter(is_bullet).count()
 }
 
-/// How many parts stand between asterisks, one or two on each side, without a line break or an asterisk in them.
+/// How many parts stand between asterisks, one or two on each side, without a line break or an asterisk in them. Parts are
+/// looked for twice, as in IFEval: `***this***` has one of either kind.
 pub fn highlights(text: &str) -> usize {
-    text.lines().map(|line| highlights_of(line, 1) + highlights_of(line, 2)).sum()
+    static SINGLE: LazyLock<Regex> = LazyLock::new(|| starred(1));
+    static DOUBLE: LazyLock<Regex> = LazyLock::new(|| starred(2));
+    let count = |pattern: &Regex| {
+        pattern.find_iter(text).filter(|found| !found.as_str().trim_matches('*').trim().is_empty()).count()
+    };
+    count(&SINGLE) + count(&DOUBLE)
 }
 
-/// Parts between `stars` asterisks on each side. What closes one part opens no other.
-fn highlights_of(line: &str, stars: usize) -> usize {
-    let mark = "*".repeat(stars);
-    let (mut count, mut rest) = (0, line);
-    while let Some((_, inside)) = rest.split_once(mark.as_str()) {
-        let end = inside.find('*').unwrap_or(inside.len());
-        let closed = inside[end..].starts_with(mark.as_str());
-        count += usize::from(closed && !inside[..end].trim().is_empty());
-        rest = if closed { &inside[end + stars..] } else { inside };
-    }
-    count
+/// What stands between so many asterisks on each side.
+fn starred(count: usize) -> Regex {
+    let stars = r"\*".repeat(count);
+    Regex::new(&format!(r"{stars}[^\n*]*{stars}")).expect("the pattern is well-formed for every count")
 }
 
 /// How many times the word stands with a number behind it.
@@ -89,10 +93,14 @@ pub fn sections(text: &str, word: &str) -> usize {
     if word.is_empty() { 0 } else { text.match_indices(word).filter(begins).count() }
 }
 
-/// Whether the whole text is JSON, in a code fence or without one.
+/// Whether the whole text is JSON, alone or with the marks of a code fence before it, behind it or both: ` ```json `, in
+/// small letters, in capitals or with a capital `J`, or without a language. `NaN` and `Infinity` are numbers to IFEval.
 pub fn is_json(text: &str) -> bool {
-    let fenced = crate::verifier::fenced_alone(text);
-    serde_json::from_str::<IgnoredAny>(fenced.unwrap_or(text).trim()).is_ok()
+    let mut rest = text.trim();
+    for mark in ["```json", "```Json", "```JSON", "```"] {
+        rest = rest.strip_prefix(mark).unwrap_or(rest);
+    }
+    contract::read(rest.strip_suffix("```").unwrap_or(rest).trim()).is_ok()
 }
 
 /// Whether there is a title such as `<<poem of joy>>` in one line.

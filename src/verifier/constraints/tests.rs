@@ -80,8 +80,8 @@ const FAMILIES: &[(&str, &str, &[&str], &[&str])] = &[
     (
         "length_constraints:nth_paragraph_first_word",
         r#"{"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "Then"}"#,
-        &["a\n\n\"then, b"],
-        &["a\n\nb then", "a\n\nthen\n\nc", "then"],
+        &["a\n\n\"then, b", "a\n\nthen\n\n\n\n"],
+        &["a\n\nb then", "a\n\nthen\n\nc", "then", "a\n\n\n\nthen b", "\n\na\n\nthen", "a\n\n\"'then"],
     ),
     ("detectable_content:number_placeholders", r#"{"num_placeholders": 2}"#, &["[a] [b c]"], &["[a]", "[a [b]"]),
     ("detectable_content:postscript", r#"{"postscript_marker": "P.S."}"#, &["Hi\nP.S. one", "p. s. two"], &["PS: one"]),
@@ -101,7 +101,7 @@ const FAMILIES: &[(&str, &str, &[&str], &[&str])] = &[
     (
         "detectable_format:number_highlighted_sections",
         r#"{"num_highlights": 2}"#,
-        &["*a* and **b c**"],
+        &["*a* and **b c**", "***bold italic***", "*a* *b*"],
         &["*a*", "** ** * *", "*a\nb* *c*"],
     ),
     (
@@ -110,7 +110,12 @@ const FAMILIES: &[(&str, &str, &[&str], &[&str])] = &[
         &["Section 1\na\nSection 2\nb"],
         &["Section one, Section 2"],
     ),
-    ("detectable_format:json_format", r#"{}"#, &["{\"a\": 1}", "```json\n[1]\n```", "3"], &["{a: 1}", "JSON: {}"]),
+    (
+        "detectable_format:json_format",
+        r#"{}"#,
+        &["{\"a\": 1}", "```json\n[1]\n```", "3", "```json {\"a\":1}```", "```JSON\n{\"a\": NaN}", "[1]\n```"],
+        &["{a: 1}", "JSON: {}", "```python\n{\"a\": 1}\n```"],
+    ),
     ("detectable_format:title", r#"{}"#, &["<<joy>>\ntext", "<< >> <<a>>"], &["<joy>", "<<>>", "<<a\nb>>"]),
     ("combination:two_responses", r#"{}"#, &["a\n******\nb"], &["a", "a******a", "a******b******c"]),
     ("combination:repeat_prompt", r#"{"prompt_to_repeat": "Say it."}"#, &[" say it. Yes"], &["Yes. Say it."]),

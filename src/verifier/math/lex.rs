@@ -73,11 +73,7 @@ pub fn writing(text: &str) -> Option<String> {
         let one = |brace: usize| tokens.get(brace + 2).is_some_and(|token| token.is('}'));
         match token.kind {
             Kind::Symbol('{') => open.push(at),
-            Kind::Symbol('}') => {
-                if one(open.pop()?) {
-                    continue;
-                }
-            }
+            Kind::Symbol('}') if one(open.pop()?) => continue,
             _ => {}
         }
         if token.is('{') && one(at) {

@@ -4,8 +4,10 @@ use ::regex::Regex;
 
 use super::options::{Options, bare, folded};
 
-/// Words that join options.
+/// Words that join options, and words that may stand between them and an option.
 const JOINING: [&str; 2] = ["and", "or"];
+const BESIDE: [&str; 10] =
+    ["also", "maybe", "perhaps", "possibly", "probably", "even", "else", "the", "option", "choice"];
 /// As much of a line behind "the answer is" as is looked at.
 const MAX_STATEMENT_BYTES: usize = 512;
 
@@ -25,6 +27,16 @@ pub struct Patterns {
     leading: Regex,
     /// A letter with a mark behind it at the beginning of a line.
     marked: Regex,
+    /// A letter with a mark behind it anywhere.
+    item: Regex,
+    /// The commands of LaTeX that only say how something looks.
+    command: Regex,
+    /// Where a statement ends, or goes on with its reasons, which may name other options.
+    reasons: Regex,
+    /// Where a sentence ends.
+    sentence: Regex,
+    /// What stands before words that are said not to be right, and what behind them.
+    refused: [Regex; 2],
 }
 
 impl Patterns {
@@ -32,17 +44,30 @@ impl Patterns {
         let made = |pattern: &str| Regex::new(pattern).expect("the constant pattern is well-formed");
         Self {
             announced: made(
-                r"(?i)\b(?:answer|choice|option)\b[ *_]*(?:(?:is|was|would be|must be|should be)\b[ *_]*:?|[:=])",
+                r"(?i)\b(?:answer|choice|option)\b[ *_]*(?:(?:is|would be|must be|should be)\b[ *_]*:?|[:=])|\b(?:I|we)\b(?: will| would|['’]ll|['’]d)? (?:choose|pick|select|go with)\b",
             ),
             leading: made(
-                r"^[\s*_`$]*(?i:\\?(?:boxed|text|textbf|mathrm|mathbf)?\{)?(?i:(?:the )?(?:option|choice|letter)\b[\s*_]*)?([\s*_`$(\[{]*)([A-Za-z0-9])([^A-Za-z0-9]|$)",
+                r"^[\s*_`$]*(?i:\\?(?:boxed)?\{)?(?i:(?:the )?(?:option|choice|letter)\b[\s*_]*)?([\s*_`$(\[{]*)([A-Za-z0-9])([^A-Za-z0-9]|$)",
             ),
             marked: made(r"(?m)^[ \t>*_(\[-]*(?i:(?:option|choice)[ *_(\[]+)?([A-Za-z0-9])(?:[)\].:]|\*\*|\s*$)"),
+            item: made(r"\b{start-half}([A-Za-z0-9])([)\]*]|[.:](?:\s|\*))"),
+            command: made(r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf)\s*\{|\\[ ,;:!]|\\q?quad\b"),
+            reasons: made(
+                r"(?i)\b(?:because|since|as|while|whereas|not|but|rather|instead|unlike|although|though|isn['’]t)\b",
+            ),
+            sentence: made(r"(?:\w\w|[)\]*'’$}])[.!?](?:\s|$)"),
+            refused: [
+                made(
+                    r"(?:\b(?:not|never|neither|nor|except|excluding|without|cannot)\b|n['’]t\b|\b(?:any|every|all)\w* but\b)(?: (?:be|is|it|it's|the|a|an|that|option|choice|choose|pick|say|think))*\W*$",
+                ),
+                made(r"^\W*(?:(?:is|are|was|were|can|could|would)(?: ?not\b| (?:wrong|incorrect|false)\b|n['’]t\b))"),
+            ],
         }
     }
 
     /// The option that `part` states, which is known to hold nothing but the decision.
     pub fn stated(&self, part: &str, options: &Options) -> Result<usize, Undecided> {
+        let part = &*self.command.replace_all(part, " ");
         several(part, options)?;
         if let Some(place) = options.with_text(part).or_else(|| options.with_label(part)) {
             return Ok(place);
@@ -53,22 +78,34 @@ impl Patterns {
     /// The option that a whole completion decides for.
     pub fn decided(&self, completion: &str, options: &Options) -> Result<usize, Undecided> {
         several(completion, options)?;
+        let alone = |line: &str| options.with_text(line).or_else(|| options.with_label(line));
+        let mut lines = completion.lines().filter(|line| !line.trim().is_empty());
+        let (first, last) = (lines.next(), lines.next_back());
+        // Who ends on an option has come to it, whatever was said before.
+        if let Some(place) = last.and_then(alone) {
+            return Ok(place);
+        }
         if let Some(announced) = self.announced.find_iter(completion).last() {
             match self.announcement(&completion[announced.end()..], options) {
                 Err(Undecided::None) => {}
                 decided => return decided,
             }
         }
-        let mut lines = completion.lines().filter(|line| !line.trim().is_empty());
-        let (first, last) = (lines.next(), lines.next_back());
-        for line in [last, first].into_iter().flatten() {
-            if let Some(place) = options.with_text(line).or_else(|| options.with_label(line)) {
-                return Ok(place);
-            }
+        if let Some(place) = first.and_then(alone) {
+            return Ok(place);
         }
-        let marked = self.marked.captures_iter(completion).filter_map(|found| options.with_label(&found[1]));
-        match only(marked) {
-            Err(Undecided::None) => only(mentioned(&folded(completion), options).into_iter()),
+        let marked = self.marked.captures_iter(completion).flat_map(|found| {
+            let label = found.get(1).map_or(0..0, |label| label.range());
+            let line = completion[label.start..].lines().next().unwrap_or_default();
+            let first = options.with_label(&completion[label.clone()]);
+            // Items without a mark, which stand alone in their lines, were told apart above.
+            let mark = first.and_then(|_| Mark::of(completion, label.start));
+            let other =
+                mark.zip(first).and_then(|(mark, first)| self.listed(&line[label.len()..], first, mark, options));
+            [first, other]
+        });
+        match only(marked.flatten()) {
+            Err(Undecided::None) => only(self.mentioned(&folded(completion), options).into_iter()),
             decided => decided,
         }
     }
@@ -77,12 +114,13 @@ impl Patterns {
     fn announcement(&self, rest: &str, options: &Options) -> Result<usize, Undecided> {
         let Some(line) = rest.lines().find(|line| !bare(line).is_empty()) else { return Err(Undecided::None) };
         let end = (0..=MAX_STATEMENT_BYTES.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
-        let line = &line[..end.unwrap_or(0)];
+        let line = &*self.command.replace_all(&line[..end.unwrap_or(0)], " ");
         if let Some(place) = options.with_text(line).or_else(|| options.with_label(line)) {
             return Ok(place);
         }
-        match self.lead(line, options) {
-            Err(Undecided::None) => only(mentioned(&folded(line), options).into_iter()),
+        let statement = self.sentence.find(line).map_or(line, |end| &line[..end.end()]);
+        match self.lead(statement, options) {
+            Err(Undecided::None) => only(self.mentioned(&folded(statement), options).into_iter()),
             decided => decided,
         }
     }
@@ -90,31 +128,116 @@ impl Patterns {
     /// The option at the beginning of a statement.
     fn lead(&self, text: &str, options: &Options) -> Result<usize, Undecided> {
         let found = self.leading.captures(text).ok_or(Undecided::None)?;
-        let (around, label, behind) = (&found[1], &found[2], &text[found.get(2).map_or(0, |label| label.end())..]);
-        let place = options.with_label(label).ok_or(Undecided::None)?;
+        let label = found.get(2).ok_or(Undecided::None)?;
+        let (around, behind) = (&found[1], &text[label.end()..]);
+        let place = options.with_label(label.as_str()).ok_or(Undecided::None)?;
         let bracketed = around.contains(['(', '[', '{', '$', '*', '`']) || found[3].contains([')', ']', '*', '`']);
-        if label.starts_with(|c: char| c.is_ascii_lowercase()) && !bracketed {
+        let is_small = label.as_str().starts_with(|c: char| c.is_ascii_lowercase());
+        if !bracketed && (is_small || is_word(label.as_str(), behind)) {
             return Err(Undecided::None);
         }
-        // `A dog` and `I think` are words; `A because` is an option.
-        let next: String = behind.trim_start_matches(' ').chars().take_while(|c| c.is_alphabetic()).collect();
-        let leads_on = ["", "because", "since", "as", "which", "and", "or", "with", "for"].contains(&next.as_str());
-        if matches!(label, "A" | "I") && !bracketed && behind.starts_with(' ') && !leads_on {
-            return Err(Undecided::None);
-        }
-        match joined(behind, options).filter(|other| *other != place) {
+        let listed = || Mark::of(text, label.start()).and_then(|mark| self.listed(behind, place, mark, options));
+        match joined(behind, options).filter(|other| *other != place).or_else(listed) {
             Some(other) => Err(Undecided::Several(place, other)),
             None => Ok(place),
         }
     }
+
+    /// Another option behind one that is marked in the same way, before any reasons are given: `A) red B) green`.
+    fn listed(&self, behind: &str, place: usize, mark: Mark, options: &Options) -> Option<usize> {
+        let list = self.reasons.find(behind).map_or(behind, |reasons| &behind[..reasons.start()]);
+        self.item.captures_iter(list).find_map(|found| {
+            let label = found.get(1)?;
+            let is_small = label.as_str().starts_with(|c: char| c.is_ascii_lowercase());
+            let same = Mark::of(list, label.start()) == Some(mark) && !(is_small && matches!(mark.sign, '.' | ':'));
+            options.with_label(label.as_str()).filter(|other| same && *other != place)
+        })
+    }
+
+    /// The options whose words stand in a folded text, are not only a part of the words of another that stands there, and
+    /// are not said to be wrong.
+    fn mentioned(&self, text: &str, options: &Options) -> Vec<usize> {
+        let mut order: Vec<usize> =
+            (0..options.texts().len()).filter(|place| !options.texts()[*place].is_empty()).collect();
+        order.sort_by_key(|place| std::cmp::Reverse(options.texts()[*place].len()));
+        let mut rest = text.to_owned();
+        let mut found = Vec::new();
+        for place in order {
+            let words = options.texts()[place].as_str();
+            if self.stands_in(&rest, words) {
+                found.push(place);
+            }
+            rest = rest.replace(words, "\n");
+        }
+        found
+    }
+
+    /// Whether `words` stand in `text` as words of their own and not as what is refused.
+    fn stands_in(&self, text: &str, words: &str) -> bool {
+        const AROUND: usize = 48;
+        let alphanumeric = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        text.match_indices(words).any(|(at, _)| {
+            let (before, behind) = (&text[..at], &text[at + words.len()..]);
+            let begins = !(alphanumeric(before.chars().next_back()) && alphanumeric(words.chars().next()));
+            let ends = !(alphanumeric(behind.chars().next()) && alphanumeric(words.chars().next_back()));
+            begins && ends && {
+                let before = &before[before.ceil_char_boundary(at.saturating_sub(AROUND))..];
+                let behind = &behind[..behind.floor_char_boundary(AROUND)];
+                !self.refused[0].is_match(before) && !self.refused[1].is_match(behind)
+            }
+        })
+    }
 }
 
-/// The option that follows one directly: `A or B`, `A, B`, `A/B`.
+/// What stands around a label: `(A)`, `A)`, `A.`, `**A**`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    sign: char,
+    is_opened: bool,
+}
+
+impl Mark {
+    /// How the label at a place of a text, which is one byte, is marked.
+    fn of(text: &str, at: usize) -> Option<Self> {
+        let mut behind = text[at + 1..].chars();
+        let sign = behind.next()?;
+        let is_mark = match sign {
+            ')' | ']' | '*' => true,
+            '.' | ':' => behind.next().is_some_and(|next| next.is_whitespace() || next == '*'),
+            _ => false,
+        };
+        is_mark.then(|| Self { sign, is_opened: text[..at].ends_with(['(', '[', '*']) })
+    }
+}
+
+/// Whether a letter is a word: `A dog` and `I think` are none of the options, `A because` is one.
+fn is_word(label: &str, behind: &str) -> bool {
+    const LEADS_ON: [&str; 9] = ["", "because", "since", "as", "which", "and", "or", "with", "for"];
+    let next: String = behind.trim_start_matches(' ').chars().take_while(|c| c.is_alphabetic()).collect();
+    matches!(label, "A" | "I") && behind.starts_with(' ') && !LEADS_ON.contains(&next.as_str())
+}
+
+/// The option that follows one directly: `A or B`, `A, B`, `A/B`, `A and maybe B`.
 fn joined(behind: &str, options: &Options) -> Option<usize> {
-    let mut words = behind.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let first = words.next()?;
-    let label = if JOINING.contains(&first) { words.next()? } else { first };
-    options.with_label(label).filter(|_| label.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit()))
+    let (mut word, mut rest) = next_word(behind)?;
+    let between = &behind[..behind.len() - rest.len() - word.len()];
+    if JOINING.contains(&word) {
+        (word, rest) = next_word(rest)?;
+        while BESIDE.contains(&word) {
+            (word, rest) = next_word(rest)?;
+        }
+    } else if between.contains(['.', ':', '!', '?']) {
+        return None;
+    }
+    let is_label = word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit()) && !is_word(word, rest);
+    options.with_label(word).filter(|_| is_label)
+}
+
+/// The first word of a text, and what follows it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
 }
 
 /// An error where a text is nothing but labels, and several of them.
@@ -142,31 +265,4 @@ fn only(mut named: impl Iterator<Item = usize>) -> Result<usize, Undecided> {
         Some(other) => Err(Undecided::Several(first, other)),
         None => Ok(first),
     }
-}
-
-/// The options whose words stand in a folded text and are not only a part of the words of another that stands there.
-fn mentioned(text: &str, options: &Options) -> Vec<usize> {
-    let mut order: Vec<usize> =
-        (0..options.texts().len()).filter(|place| !options.texts()[*place].is_empty()).collect();
-    order.sort_by_key(|place| std::cmp::Reverse(options.texts()[*place].len()));
-    let mut rest = text.to_owned();
-    let mut found = Vec::new();
-    for place in order {
-        let words = options.texts()[place].as_str();
-        if stands_in(&rest, words) {
-            found.push(place);
-            rest = rest.replace(words, "\n");
-        }
-    }
-    found
-}
-
-/// Whether `words` stand in `text` as words of their own.
-fn stands_in(text: &str, words: &str) -> bool {
-    let alphanumeric = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(words).any(|(at, _)| {
-        let (before, behind) = (text[..at].chars().next_back(), text[at + words.len()..].chars().next());
-        let begins = !(alphanumeric(before) && alphanumeric(words.chars().next()));
-        begins && !(alphanumeric(behind) && alphanumeric(words.chars().next_back()))
-    })
 }

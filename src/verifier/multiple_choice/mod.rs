@@ -1,8 +1,9 @@
 //! Multiple choice: which option a completion decides for, by its letter or by its words.
 //!
-//! Looked for, in this order: the last `\boxed{}`, the last pair of tags, the last "the answer is", a letter that stands
-//! alone on the last or first line, one marked letter such as `B)`, and the words of one option. Who names several
-//! options has not decided, so that writing all of them down earns nothing.
+//! Looked for behind a `</think>`, in this order: the last `\boxed{}`, the last pair of tags, a letter that stands alone on
+//! the last line, the last "the answer is", a letter alone on the first line, one marked letter such as `B)`, and the words
+//! of one option, unless they are said to be wrong. Who names several options has not decided, so that writing all of them
+//! down earns nothing.
 
 mod decision;
 mod options;
@@ -180,6 +181,10 @@ impl MultipleChoice {
     }
 
     fn decision(&self, completion: &str, options: &Options) -> Result<usize, Undecided> {
+        let completion = match self.config.extract {
+            Extract::All => completion,
+            Extract::Auto | Extract::Boxed | Extract::Tag => super::behind_thought(completion),
+        };
         let tagged = || super::last_tagged(completion, &self.config.open_tag, &self.config.close_tag);
         let marked = match self.config.extract {
             Extract::Auto => super::last_boxed(completion).or_else(tagged),
@@ -235,6 +240,15 @@ mod tests {
             "B\nBecause the others are too small.",
             "Final answer: $B$",
             "The answer is A? No. The answer is B.",
+            "The answer is A? No.\n\nB",
+            "<think>Maybe the answer is A. No, that fails.</think>\nB",
+            "<think>\\boxed{A}</think>\\boxed{B}",
+            "If the answer was A, x would be 3. So I choose B.",
+            "The answer is (B), because (A) is too small and (C) too large.",
+            "The answer is B. A) is too small, B) is not.",
+            "The answer is B, I think.",
+            "The answer is \\textbf{B}.",
+            "B) as A) and C) fail",
         ] {
             let score = score(json!({}), completion, "B");
             assert_eq!((score.reward, score.answer.as_deref()), (1.0, Some("B")), "{completion:?}: {score:?}");
@@ -250,6 +264,20 @@ mod tests {
             "A\nB\nC\nD",
             "A) red\nB) blue\nC) green",
             "The answer is A or B.",
+            "A) red B) green C) blue",
+            "(A) red, (B) green, (C) blue",
+            "A: red B: green",
+            "**A** red **B** green",
+            "\\boxed{A) red B) green C) blue}",
+            "\\boxed{A. foo, B. bar}",
+            "The answer is A) red B) green C) blue",
+            "\\boxed{\\text{A}, \\text{C}}",
+            "\\boxed{A and also C}",
+            "The answer is A or maybe C",
+            "The answer is A or the option C",
+            "The answer is not A.",
+            "If the answer was A, x would be 3.",
+            "<think>The answer is A.</think>I do not know.",
             "\\boxed{A, B}",
             "<answer>A and C</answer>",
             "A dog is an animal.",
@@ -278,7 +306,21 @@ mod tests {
         ] {
             assert_eq!(score(config(), completion, right).reward, 1.0, "{completion}");
         }
-        for none in ["Paris or York", "Yorkshire", "E", "London"] {
+        for right in ["It is York, not Paris.", "It is not Paris but York", "Paris is wrong. It must be York."] {
+            assert_eq!(score(config(), right, "C").reward, 1.0, "{right}");
+        }
+        for none in [
+            "Paris or York",
+            "Yorkshire",
+            "E",
+            "London",
+            "The answer is not Paris.",
+            "It is not Paris.",
+            "It isn't the Paris",
+            "Anything but Paris",
+            "I don't think it is Paris",
+            "Paris is not right",
+        ] {
             assert_eq!(score(config(), none, "A").status, ScoreStatus::Unparsable, "{none}");
         }
     }

@@ -1,7 +1,9 @@
-//! The end of the time that a verdict may take, as something that requests and processes can be held to.
+//! The end of the time that a verdict may take, as something that requests, processes and long work can be held to.
 
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// A moment after which nothing is waited for any more.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,30 @@ impl Deadline {
     }
 }
 
+/// What this thread may still take of a processor's time. Unlike a deadline it does not come nearer while others have the
+/// processor, so that what is done by then is nearly the same whenever it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort(Duration);
+
+impl Effort {
+    pub fn of(limit: Duration) -> Self {
+        Self(taken() + limit)
+    }
+
+    /// Whether it was taken; asked by the thread that it is of.
+    pub fn is_over(self) -> bool {
+        taken() >= self.0
+    }
+}
+
+/// The processor's time that this thread has taken.
+fn taken() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // It begins with the thread and never goes back.
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +71,15 @@ mod tests {
             thread::sleep(Duration::from_millis(5));
         }
         assert!(!short.pause(Duration::ZERO));
+    }
+
+    #[test]
+    fn an_effort_is_over_after_work_and_not_after_a_wait() {
+        let effort = Effort::of(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(100));
+        assert!(!effort.is_over());
+        while !effort.is_over() {
+            std::hint::black_box((0..1000_u64).sum::<u64>());
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! The server reads the settings and hands them, as JSON, to the workers and to the processes that try verifiers.
 
 mod deadline;
+mod permits;
 mod program;
 pub mod sandbox;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outbound::Target;
 
-pub use deadline::Deadline;
+pub use deadline::{Deadline, Effort};
 pub use program::{Kept, Program, Stopped};
 pub use service::{Client, Endpoint, Failure, MOST_REQUEST_BYTES, Service, Tries, check_public};
 

@@ -24,6 +24,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::permits::Permits;
 use super::{Deadline, tied};
 
 /// Of a line that a program writes.
@@ -168,6 +169,7 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Kept {
     program: Program,
+    permits: Permits,
     state: Mutex<State>,
 }
 
@@ -181,7 +183,7 @@ struct State {
 
 impl Kept {
     pub fn new(program: Program) -> Self {
-        Self { program, state: Mutex::default() }
+        Self { permits: Permits::new(program.processes), program, state: Mutex::default() }
     }
 
     /// How many of it run at a time.
@@ -197,6 +199,8 @@ impl Kept {
         until: Deadline,
         take: impl FnMut(&str) -> Result<bool, String>,
     ) -> Result<(), Stopped> {
+        // Also processes that end count until they have ended.
+        let _permit = self.permits.take(until).ok_or(Stopped::Late)?;
         let mut running = self.process(until)?;
         match running.talk(input, until, take) {
             Ok(()) => {
@@ -464,6 +468,27 @@ mod tests {
         let kept = Kept::new(Program { environment, ..program });
         assert_eq!(asked(&kept, &["a", "b"], LONG).unwrap(), ["1 a / told none", "2 b / told none"]);
         assert_eq!(asked(&kept, &["c"], LONG).unwrap(), ["3 c / told none"]);
+    }
+
+    #[test]
+    fn no_more_of_it_run_at_a_time_than_the_operator_lets_whoever_asks() {
+        let folder = tempfile::tempdir().unwrap();
+        // Each process counts those that are under way beside it.
+        let script = format!(
+            "while read -r line; do mkdir {0}/$$; ls {0} | wc -l; sleep 0.1; rmdir {0}/$$; done",
+            folder.path().display()
+        );
+        let kept = Kept::new(Program { processes: 2, ..shell(&script) });
+        let counts: Vec<String> = thread::scope(|scope| {
+            let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| asked(&kept, &["a"], LONG).unwrap())).collect();
+            calls.into_iter().flat_map(|call| call.join().unwrap()).collect()
+        });
+        assert!(counts.iter().all(|count| ["1", "2"].contains(&count.trim())), "{counts:?}");
+        assert!(kept.lock().starts <= 2);
+        let held = kept.permits.take(Deadline::before(LONG)).unwrap();
+        let other = kept.permits.take(Deadline::before(LONG)).unwrap();
+        assert_eq!(asked(&kept, &["a"], Duration::from_millis(50)), Err(Stopped::Late));
+        drop((held, other));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use ureq::http::{Response, header};
 use ureq::{Agent, Body};
 
 use super::Deadline;
+use super::permits::Permits;
 use crate::clock;
 use crate::job::webhook::Secret;
 use crate::outbound::{Guard, Refusal, Target, agent, refusal, sign};
@@ -105,6 +107,7 @@ pub struct Client {
     url: String,
     secrets: Vec<Secret>,
     bearer: Option<String>,
+    permits: Arc<Permits>,
 }
 
 /// What came of one try.
@@ -148,6 +151,7 @@ impl Client {
             url: url.to_owned(),
             secrets: Vec::new(),
             bearer: None,
+            permits: Arc::new(Permits::new(default_concurrency())),
         })
     }
 
@@ -156,7 +160,8 @@ impl Client {
         if !(1..=64).contains(&concurrency) {
             return Err(String::from("its concurrency must lie between 1 and 64"));
         }
-        Ok(Self { agent: agent(guard, concurrency), url, secrets: Vec::new(), bearer: None })
+        let permits = Arc::new(Permits::new(concurrency));
+        Ok(Self { agent: agent(guard, concurrency), url, secrets: Vec::new(), bearer: None, permits })
     }
 
     /// Posts a body and gives the text of the answer. Blocks, until the deadline at most.
@@ -165,6 +170,11 @@ impl Client {
             let detail = format!("a request has {} bytes; at most {MOST_REQUEST_BYTES} are sent", body.len());
             return Err(Failure::Failed(detail));
         }
+        let Some(_permit) = self.permits.take(until) else {
+            return Err(Failure::Late(String::from(
+                "the time was over while as many requests as it takes were under way",
+            )));
+        };
         let id = format!("msg_{}", uuid::Uuid::new_v4().simple());
         let mut attempt = 0;
         loop {
@@ -205,6 +215,11 @@ impl Client {
         let mut response = request.send(body).map_err(|error| trouble(&error, limit))?;
         if !response.status().is_success() {
             return Err(refused(&mut response));
+        }
+        if let Some(packing) = packing(&response) {
+            let detail =
+                format!("it answers in the encoding `{packing}`, and was asked for `identity`; let it pack nothing");
+            return Err(Trouble::lasting(detail));
         }
         let read = response.body_mut().with_config().limit(MOST_ANSWER_BYTES).read_to_vec();
         let bytes = read.map_err(|error| match error {
@@ -296,14 +311,24 @@ fn refused(response: &mut Response<Body>) -> Trouble {
         return Trouble::lasting(detail);
     }
     let asked = header(header::RETRY_AFTER).and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-    // The status counts, whether its text arrives or not.
-    let said = response.body_mut().with_config().limit(MOST_SECRET_BYTES).lossy_utf8(true).read_to_string();
+    // The status counts, whether its text arrives and can be read or not.
+    let said = match packing(response) {
+        None => response.body_mut().with_config().limit(MOST_SECRET_BYTES).lossy_utf8(true).read_to_string().ok(),
+        Some(_) => None,
+    };
     let said = said.map(|text| shortened(text.trim())).unwrap_or_default();
     let detail = if said.is_empty() { format!("it answers {status}") } else { format!("it answers {status}: {said}") };
     match status {
         408 | 425 | 429 | 500.. => Trouble { detail, passes: Some(asked.unwrap_or_default().min(LONGEST_WAIT)) },
         _ => Trouble::lasting(detail),
     }
+}
+
+/// What an answer is packed with. The limit on what is read counts packed bytes.
+fn packing(response: &Response<Body>) -> Option<String> {
+    let named = response.headers().get_all(header::CONTENT_ENCODING).iter();
+    let mut named = named.map(|name| shortened(&String::from_utf8_lossy(name.as_bytes())));
+    named.find(|name| !name.trim().is_empty() && !name.trim().eq_ignore_ascii_case("identity"))
 }
 
 fn shortened(text: &str) -> String {
@@ -316,6 +341,11 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
     use super::super::scripted::{Reply, Request, Scripted, fine};
     use super::*;
 
@@ -382,6 +412,58 @@ mod tests {
         let sent = client.post(&body, Tries { retries: 0, each: LONG }, Deadline::before(LONG));
         assert!(matches!(sent, Err(Failure::Failed(_))), "{sent:?}");
         assert_eq!(server.requests().len(), 0);
+    }
+
+    /// Answers one request with zeros that are packed to a thousandth.
+    fn bomb(status: &'static str) -> Service {
+        const BYTES: usize = 64 << 20;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packed.write_all(&vec![b'0'; BYTES]).unwrap();
+        let packed = packed.finish().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            connection.read(&mut [0; 4096]).unwrap();
+            let length = packed.len();
+            let head = format!("HTTP/1.1 {status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}\r\n\r\n");
+            // Who refuses the body may be gone before it is sent.
+            connection.write_all(&[head.as_bytes(), &packed].concat()).ok();
+        });
+        serde_json::from_value(serde_json::json!({"url": url, "allow_private": ["127.0.0.1/32"]})).unwrap()
+    }
+
+    #[test]
+    fn no_more_requests_go_at_a_time_than_the_operator_lets_whoever_asks() {
+        let under_way = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&under_way);
+        let server = Scripted::start(move |_, _| {
+            let beside = counted.fetch_add(1, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(50));
+            counted.fetch_sub(1, Ordering::SeqCst);
+            fine(beside)
+        });
+        let service = Service { concurrency: 1, ..server.allowed().services["here"].clone() };
+        let client = Client::of_service(&service).unwrap();
+        let ask = |limit| client.post("{}", Tries { retries: 0, each: LONG }, Deadline::before(limit));
+        let answers: Vec<String> = thread::scope(|scope| {
+            let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| ask(LONG).unwrap())).collect();
+            calls.into_iter().map(|call| call.join().unwrap()).collect()
+        });
+        assert_eq!(answers, ["0"; 8]);
+        let _held = client.permits.take(Deadline::before(LONG)).unwrap();
+        assert!(matches!(ask(Duration::from_millis(50)), Err(Failure::Late(_))));
+    }
+
+    #[test]
+    fn a_packed_answer_is_not_unpacked() {
+        for (status, said) in [("200 X", "encoding `gzip`"), ("400 X", "it answers 400")] {
+            let client = Client::of_service(&bomb(status)).unwrap();
+            match client.post("{}", Tries { retries: 0, each: LONG }, Deadline::before(LONG)) {
+                Err(Failure::Failed(detail)) => assert!(detail.contains(said) && detail.len() < 200, "{detail}"),
+                other => panic!("{status}: {:?}", other.map(|text| text.len())),
+            }
+        }
     }
 
     #[test]

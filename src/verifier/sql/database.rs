@@ -3,6 +3,8 @@
 //! | what | bound |
 //! |---|---|
 //! | steps of the virtual machine | `Limits::steps` for the setup and for each query |
+//! | a processor's time, for long texts make long steps | `Limits::effort` for the same |
+//! | the work of a step | linear in its values (`functions.rs`), but for patterns of 256 bytes |
 //! | rows in tables and indices | [`MAX_PAGES`] pages |
 //! | a value, and a row | [`MAX_VALUE_BYTES`] |
 //! | what is sorted, grouped or made distinct | [`CACHE_KIB`] and SQLite's own 2 MB a table, then it fails (`nowhere.rs`) |
@@ -12,38 +14,42 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use libsqlite3_sys as ffi;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
-use super::nowhere;
 use super::result::Rows;
 use super::unfolding::{self, Names};
+use super::{functions, nowhere};
+use crate::verifier::outside::Effort;
 use crate::verifier::{MAX_TEXT_BYTES, shortened};
 
 /// Pages of 4096 bytes: 32 MiB.
 const MAX_PAGES: u32 = 8192;
-const MAX_VALUE_BYTES: i32 = 1 << 16;
+pub const MAX_VALUE_BYTES: i32 = 1 << 16;
 /// What one sort may hold.
 const CACHE_KIB: u32 = 4096;
 const MAX_RESULT_BYTES: usize = 4 << 20;
 /// Steps between two looks at how many are left.
-const STEPS: u32 = 1000;
+const STEPS: u32 = 50;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub steps: u64,
+    /// Of a processor's time.
+    pub effort: Duration,
     pub rows: usize,
 }
 
 pub struct Database {
     connection: Connection,
     limits: Limits,
-    /// How many times [`STEPS`] steps are left of what runs now.
-    left: Arc<AtomicU64>,
+    /// Whether what ran last was stopped for the time that it took.
+    late: Arc<AtomicBool>,
     /// Whether statements may make and change tables.
     building: Arc<AtomicBool>,
     /// What views stand for.
@@ -57,10 +63,9 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_in_memory_with_flags_and_vfs(flags, system);
         let connection = opened.map_err(|error| format!("SQLite opens no database: {error}"))?;
-        let left = Arc::new(AtomicU64::new(0));
         let building = Arc::new(AtomicBool::new(true));
-        bound(&connection, &left, &building).map_err(|error| format!("SQLite takes no limits: {error}"))?;
-        Ok(Self { connection, limits, left, building, views: RefCell::default() })
+        bound(&connection, &building).map_err(|error| format!("SQLite takes no limits: {error}"))?;
+        Ok(Self { connection, limits, late: Arc::default(), building, views: RefCell::default() })
     }
 
     /// Runs statements that make tables and rows.
@@ -70,23 +75,33 @@ impl Database {
         if ["view", "with"].iter().any(|word| folded.contains(word)) {
             unfolds(&mut self.views.borrow_mut(), script)?;
         }
-        self.refill();
+        self.refill()?;
         self.building.store(true, Ordering::Relaxed);
         let run = self.connection.execute_batch(script);
         self.building.store(false, Ordering::Relaxed);
         run.map_err(|error| self.reason(&error))
     }
 
-    /// The rows that a query gives; an error says what is wrong with it.
-    pub fn ask(&self, query: &str) -> Result<Rows, String> {
+    /// Whether a text is one query that can be run.
+    pub fn is_query(&self, text: &str) -> bool {
+        self.prepared(text).is_ok()
+    }
+
+    fn prepared(&self, query: &str) -> Result<Statement<'_>, String> {
         unfolds(&mut self.views.borrow().clone(), query)?;
-        self.refill();
+        self.refill()?;
         self.building.store(false, Ordering::Relaxed);
-        let failed = |error: rusqlite::Error| self.reason(&error);
-        let mut statement = self.connection.prepare(query).map_err(failed)?;
+        let statement = self.connection.prepare(query).map_err(|error| self.reason(&error))?;
         if !statement.readonly() || statement.column_count() == 0 {
             return Err(String::from("it is no query"));
         }
+        Ok(statement)
+    }
+
+    /// The rows that a query gives; an error says what is wrong with it.
+    pub fn ask(&self, query: &str) -> Result<Rows, String> {
+        let mut statement = self.prepared(query)?;
+        let failed = |error: rusqlite::Error| self.reason(&error);
         let mut found = Rows::of_columns(statement.column_count());
         let mut bytes = 0;
         let mut rows = statement.query([]).map_err(failed)?;
@@ -102,12 +117,26 @@ impl Database {
         Ok(found)
     }
 
-    fn refill(&self) {
-        self.left.store(self.limits.steps.div_ceil(u64::from(STEPS)), Ordering::Relaxed);
+    /// Lets what comes next have all that it may take.
+    fn refill(&self) -> Result<(), String> {
+        let (mut looks, effort) = (self.limits.steps.div_ceil(u64::from(STEPS)), Effort::of(self.limits.effort));
+        self.late.store(false, Ordering::Relaxed);
+        let late = Arc::clone(&self.late);
+        let spent = move || {
+            late.store(effort.is_over(), Ordering::Relaxed);
+            let left = looks.checked_sub(1);
+            looks = left.unwrap_or_default();
+            left.is_none() || late.load(Ordering::Relaxed)
+        };
+        let set = self.connection.progress_handler(STEPS as i32, Some(spent));
+        set.map_err(|error| format!("SQLite takes no limits: {error}"))
     }
 
     fn reason(&self, error: &rusqlite::Error) -> String {
         match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) if self.late.load(Ordering::Relaxed) => {
+                format!("it takes more than {:?} of a processor's time", self.limits.effort)
+            }
             Some(ErrorCode::OperationInterrupted) => format!("it takes more than {} steps", self.limits.steps),
             Some(ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::OutOfMemory) => {
                 String::from("it needs more memory than a verification may take")
@@ -136,7 +165,7 @@ fn unfolds(names: &mut Names, text: &str) -> Result<(), String> {
 }
 
 /// Sets all limits of a connection.
-fn bound(connection: &Connection, left: &Arc<AtomicU64>, building: &Arc<AtomicBool>) -> rusqlite::Result<()> {
+fn bound(connection: &Connection, building: &Arc<AtomicBool>) -> rusqlite::Result<()> {
     for (limit, most) in [
         (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_TEXT_BYTES as i32),
@@ -156,9 +185,7 @@ fn bound(connection: &Connection, left: &Arc<AtomicU64>, building: &Arc<AtomicBo
          pragma foreign_keys = off; pragma trusted_schema = off; pragma temp_store = file;"
     ))?;
     keep_apart(connection);
-    let left = Arc::clone(left);
-    let spent = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err();
-    connection.progress_handler(STEPS as i32, Some(spent))?;
+    functions::replace_slow_ones(connection)?;
     let building = Arc::clone(building);
     connection.authorizer(Some(move |context: AuthContext<'_>| admits(&context, building.load(Ordering::Relaxed))))
 }
@@ -177,7 +204,9 @@ fn keep_apart(connection: &Connection) {
 
 /// What statements may do.
 fn admits(context: &AuthContext<'_>, building: bool) -> Authorization {
-    const REFUSED: [&str; 4] = ["random", "randomblob", "load_extension", "fts3_tokenizer"];
+    // The last ones take time that grows with the product of their arguments' lengths.
+    const REFUSED: [&str; 7] =
+        ["random", "randomblob", "load_extension", "fts3_tokenizer", "json_patch", "jsonb_patch", "unhex"];
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
         AuthAction::Function { function_name } => {

@@ -2,14 +2,17 @@
 //!
 //! The database is in memory and made anew from a script for every verdict. Queries only read, and know no file, no clock
 //! and no chance (`database.rs`), so that a verdict is the same whenever it is made. A query that is refused, takes too
-//! many steps or too much memory is a wrong one; the same of the script or of the expected query is an error.
+//! many steps or too much memory is a wrong one; the same of the script or of the expected query is an error. Queries with
+//! steps so long that they take a quarter of the time limit are stopped by the processor's time that they have taken.
 
 mod database;
+mod functions;
 mod nowhere;
 mod result;
 mod unfolding;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +99,9 @@ impl Default for Config {
 
 impl Config {
     fn limits(&self) -> Limits {
-        Limits { steps: self.max_steps, rows: self.max_rows }
+        // Two setups, the expected query and the completion's are run.
+        let effort = Duration::from_secs_f64(self.time_limit_seconds / 4.0);
+        Limits { steps: self.max_steps, effort, rows: self.max_rows }
     }
 
     /// A database with what `setup` makes.
@@ -152,7 +157,7 @@ impl Verifier for Sql {
         if let Err(detail) = super::check_length("the completion", case.completion) {
             return Score::error(detail);
         }
-        let Some(query) = query_of(case.completion) else {
+        let Some(query) = query_of(case.completion, &database) else {
             return Score::unparsable("the completion holds no query: none of its lines begins with SELECT or WITH");
         };
         if query.len() > MAX_QUERY_BYTES {
@@ -226,30 +231,71 @@ fn scripts<'a>(case: &Case<'a>, column: &str) -> Result<Vec<&'a str>, String> {
     }
 }
 
-/// The query in a completion: in the last code fence, between the last `<answer>` or `<sql>` tags, or from the last line on
-/// that begins one behind no other.
-fn query_of(completion: &str) -> Option<&str> {
+/// The query in a completion: in the last code fence that holds one, or between the last `<answer>` or `<sql>` tags;
+/// otherwise the last text that begins with a line of a query and can be run, with what stands between empty lines tried
+/// first. Where nothing can be run it is the first that may have been meant.
+fn query_of<'c>(completion: &'c str, database: &Database) -> Option<&'c str> {
+    /// Texts that are tried.
+    const TRIES: usize = 64;
+    let completion = super::behind_thought(completion);
     let tagged = || {
         let of = |open, close| super::last_tagged(completion, open, close);
         of("<answer>", "</answer>").or_else(|| of("<sql>", "</sql>"))
     };
-    let part = super::last_fenced(completion).or_else(tagged).unwrap_or(completion);
-    let begins = |line: &str| {
-        let line = line.trim_start().trim_start_matches('(').as_bytes();
-        ["select", "with", "values"].iter().any(|word| {
-            line.len() > word.len()
-                && line[..word.len()].eq_ignore_ascii_case(word.as_bytes())
-                && !line[word.len()].is_ascii_alphanumeric()
-        })
-    };
-    let mut at = 0;
-    for line in part.split_inclusive('\n') {
-        if begins(line) {
-            return Some(part[at..].trim());
-        }
-        at += line.len();
+    let in_fence = super::fenced(completion).into_iter().rev().find_map(|part| begun(part).next());
+    if let Some(query) = in_fence.or_else(|| begun(tagged()?).next()) {
+        return Some(query.trim());
     }
-    None
+    let whole = begun(completion).next()?.trim();
+    let last = blocks(completion).into_iter().rev().flat_map(tried);
+    let mut tried = std::iter::once(whole).chain(last).filter(|text| text.len() <= MAX_QUERY_BYTES).take(TRIES);
+    tried.find(|text| database.is_query(text)).or(Some(whole))
+}
+
+/// The rests of a text from each line on that begins a query.
+fn begun(text: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    let starts = text.split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start, line)
+    });
+    starts.filter(|(_, line)| begins(line)).map(move |(start, _)| &text[start..])
+}
+
+fn begins(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches('(').as_bytes();
+    ["select", "with", "values"].iter().any(|word| {
+        line.len() > word.len()
+            && line[..word.len()].eq_ignore_ascii_case(word.as_bytes())
+            && !line[word.len()].is_ascii_alphanumeric()
+    })
+}
+
+/// What stands between empty lines and behind lines that end a statement.
+fn blocks(text: &str) -> Vec<&str> {
+    let (mut blocks, mut start, mut at) = (Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if line.trim().is_empty() || line.trim_end().ends_with(';') {
+            blocks.push(&text[start..at]);
+            start = at;
+        }
+    }
+    blocks.push(&text[start..]);
+    blocks
+}
+
+/// What may be the query of a block: from a line that begins one to the end, to an earlier line's end, or to a semicolon
+/// that no query follows.
+fn tried(block: &str) -> impl Iterator<Item = &str> {
+    begun(block).flat_map(|rest| {
+        let ends = rest.match_indices('\n').map(|(at, _)| at).chain([rest.len()]);
+        let ends: Vec<usize> = ends.collect();
+        let statement = rest.split_once(';').filter(|(_, behind)| !begins(behind)).map(|(statement, _)| statement);
+        let lines = ends.into_iter().rev().map(move |end| rest[..end].trim());
+        lines.chain(statement).filter(|text| !text.is_empty())
+    })
 }
 
 /// Whether a query ends on an `order by` of its own, outside of brackets and quotation marks.

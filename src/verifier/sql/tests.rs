@@ -1,7 +1,10 @@
 //! Tests of queries: what is the same, what is refused, and what would never end.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
+use crate::verifier::outside::Effort;
 use crate::verifier::{self, Case, Outside, Score, ScoreStatus};
 
 const SETUP: &str = "
@@ -43,6 +46,134 @@ fn queries_are_right_when_they_give_the_same_rows() {
     ] {
         let score = score(json!({}), completion, answer);
         assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 1.0), "{completion}: {score:?}");
+    }
+}
+
+#[test]
+fn numbers_are_near_or_the_same_and_a_fraction_is_never_a_whole_number() {
+    for (completion, answer) in [
+        ("select 1234567891.0000002", "select 1234567891.0"),
+        ("select 1234567891", "select 1234567891.0000002"),
+        ("select 1.0 / 3", "select 0.33333333334"),
+        ("select -1e300", "select -1.0000000001e300"),
+        ("select 0.1 + 0.2, 'a' union all select 0.3, 'b'", "select 0.3, 'a' union all select 0.1 + 0.2, 'b'"),
+        ("select 9e999", "select 9e999"),
+        ("select 9007199254740993", "select 9007199254740993"),
+    ] {
+        let score = score(json!({}), completion, answer);
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 1.0), "{completion}: {score:?}");
+    }
+    for (completion, answer) in [
+        ("select 1234567894.7", "select 1234567890"),
+        ("select 1234567894.99", "select 1234567891.3"),
+        ("select 1234567891.3", "select 1234567891"),
+        ("select 1234567891", "select 1234567892"),
+        ("select 0.333", "select 1.0 / 3"),
+        ("select 9007199254740993", "select 9007199254740992"),
+        ("select 0.1, 'a' union all select 0.2, 'b'", "select 0.2, 'a' union all select 0.1, 'b'"),
+        ("select 1 union all select 1 union all select 2", "select 1 union all select 2 union all select 2"),
+    ] {
+        let score = score(json!({}), completion, answer);
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{completion}: {score:?}");
+    }
+    let answer = |query: &str| score(json!({}), query, "select 1").answer.unwrap();
+    assert_eq!(answer("select 0.1 + 0.2"), "[[0.3]]");
+    assert_eq!(answer("select 1234567894.7"), "[[1234567894.7]]");
+}
+
+#[test]
+fn a_query_is_found_among_sentences_results_and_drafts() {
+    for completion in [
+        "With these tables, the query is:\nSELECT name FROM french",
+        "Select the big ones:\n\nSELECT name FROM french;",
+        "SELECT name FROM french\n\nThis works.",
+        "SELECT name FROM french;\nThis works.",
+        "SELECT name FROM french; This works.",
+        "SELECT name\nFROM french\nThis gives the names of the cities.",
+        "```sql\nSELECT name FROM french\n```\nIt gives:\n```\n| name |\n| Paris |\n```",
+        "```\nSELECT mayor FROM city\n```\nNo:\n```sql\n-- better\nSELECT name FROM french\n```",
+        "SELECT mayor FROM city\n\nThere is none, so\n\nSELECT name FROM french",
+        "WITH f AS (\n  SELECT * FROM city\n\n  WHERE country = 'FR'\n)\n\nSELECT name FROM f",
+        "SELECT name FROM city WHERE id = 1\nUNION\nSELECT name FROM city WHERE id = 2",
+        "SELECT name FROM city WHERE id = 1\n\nUNION\n\nSELECT name FROM city WHERE id = 2",
+        "<think>select 1</think>\nSELECT name FROM french",
+    ] {
+        let score = score(json!({}), completion, "select name from french");
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 1.0), "{completion}: {score:?}");
+    }
+    let broken = score(json!({}), "I would say:\nSELECT mayor FROM city\nThat is all.", "select 1");
+    assert!(broken.reward == 0.0 && broken.detail.unwrap().contains("the query fails"));
+    let many = "select 1 from nowhere\n".repeat(40_000);
+    assert_eq!(score(json!({}), &many, "select 1").reward, 0.0);
+}
+
+#[test]
+fn functions_that_are_made_anew_give_what_those_of_sqlite_give() {
+    let plain = rusqlite::Connection::open_in_memory().unwrap();
+    let values = [
+        "null",
+        "''",
+        "'a'",
+        "'banana'",
+        "'ä—ä'",
+        "' x  '",
+        "'an'",
+        "12.5",
+        "-7",
+        "x'0061'",
+        "x'61'",
+        "1e20",
+        "0.1 + 0.2",
+        "-1e-7",
+    ];
+    let mut calls: Vec<String> = Vec::new();
+    for one in values {
+        for name in ["trim", "ltrim", "rtrim"] {
+            calls.push(format!("{name}({one})"));
+            calls.extend(values.map(|two| format!("{name}({one}, {two})")));
+        }
+        for two in values {
+            calls.push(format!("instr({one}, {two})"));
+            calls.extend(values.map(|three| format!("replace({one}, {two}, {three})")));
+        }
+    }
+    for calls in calls.chunks(100) {
+        let shown: Vec<String> = calls.iter().map(|call| format!("quote({call})")).collect();
+        let query = format!("select {}", shown.join(" || ';' || "));
+        let expected: String = plain.query_row(&query, [], |row| row.get(0)).unwrap();
+        let query = format!("select {}", shown.join(", "));
+        let score = score(json!({"expected": "rows"}), &query, "[[1]]");
+        let given: Vec<Vec<String>> = serde_json::from_str(&score.answer.unwrap()).unwrap();
+        for ((call, given), expected) in calls.iter().zip(&given[0]).zip(expected.split(';')) {
+            assert_eq!(given, expected, "{call}");
+        }
+    }
+}
+
+#[test]
+fn long_steps_do_not_outlast_the_time_limit() {
+    let count =
+        "with recursive c(i) as (select 1 union all select i + 1 from c where i < 1000000) select count(*) from c";
+    for condition in [
+        "instr(hex(zeroblob(32000)) || i, hex(zeroblob(16000)) || '1' || i)",
+        "replace(hex(zeroblob(32000)) || i, hex(zeroblob(16000)) || '1' || i, '')",
+        "trim(hex(zeroblob(32000)) || i, printf('%030000d', i) || '1')",
+        "hex(zeroblob(32000)) || i like '%' || substr(hex(zeroblob(125)), 1, 250) || '1' || i",
+        "hex(zeroblob(32000)) || i glob '*' || substr(hex(zeroblob(125)), 1, 250) || '1' || i",
+        "hex(zeroblob(32000)) || i > printf('%060000d', i)",
+    ] {
+        let effort = Effort::of(Duration::from_secs(10));
+        let score = score(json!({"time_limit_seconds": 2}), &format!("{count} where {condition}"), "select 1");
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 0.0), "{condition}: {score:?}");
+        assert!(
+            score.detail.as_deref().unwrap_or_default().contains("of a processor's time"),
+            "{condition}: {score:?}"
+        );
+        assert!(!effort.is_over(), "{condition}");
+    }
+    for refused in ["json_patch('{}', '{}')", "unhex('00', '-')"] {
+        let score = score(json!({}), &format!("select {refused}"), "select 1");
+        assert!(score.reward == 0.0 && score.detail.as_deref().unwrap().contains("not authorized"), "{score:?}");
     }
 }
 
