@@ -414,9 +414,9 @@ mod tests {
             top_answer_share(&groups.iter().collect::<Vec<_>>(), expected)
         };
         // Half of the rows expect 59 and half 60, and the policy knows the first ones better.
-        let gold = |row: usize| if row % 2 == 0 { "59" } else { "60" };
+        let gold = |row: usize| if row.is_multiple_of(2) { "59" } else { "60" };
         let right = |row: usize| {
-            let rest = if row % 2 == 0 { 1.0 } else { 0.0 };
+            let rest = if row.is_multiple_of(2) { 1.0 } else { 0.0 };
             judged(row, &[(1.0, 1, Some(gold(row))), (rest, 1, Some(gold(row))), (0.0, 1, Some("7"))])
         };
         let groups: Vec<_> = (0..8).map(right).collect();

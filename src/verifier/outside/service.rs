@@ -424,7 +424,7 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || {
             let (mut connection, _) = listener.accept().unwrap();
-            connection.read(&mut [0; 4096]).unwrap();
+            assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
             let length = packed.len();
             let head = format!("HTTP/1.1 {status}\r\ncontent-encoding: gzip\r\ncontent-length: {length}\r\n\r\n");
             // Who refuses the body may be gone before it is sent.
