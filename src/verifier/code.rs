@@ -188,7 +188,7 @@ impl Code {
         let passed = results.iter().filter(|result| result.passed).count();
         let reward = match self.config.reward {
             Reward::All => f64::from(u8::from(passed == count)),
-            Reward::Fraction => passed as f64 / count as f64,
+            Reward::Fraction => passed as f64 / count.max(1) as f64,
         };
         let part = |(number, result): (usize, &TestResult)| {
             let score = Score::ok(f64::from(u8::from(result.passed)));

@@ -29,7 +29,8 @@ struct Fence<'t> {
 impl<'t> Fence<'t> {
     fn of(line: &'t str) -> Option<Self> {
         static FENCE: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"^([ \t]*)([^`~\n]*?)(`{3,}|~{3,})[ \t]*([^`\n]*)$").expect("the constant pattern is well-formed")
+            Regex::new(r"^([ \t]*)([^`~\n]*?)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+                .expect("the constant pattern is well-formed")
         });
         let (_, [indent, before, marks, info]) = FENCE.captures(line.trim_end())?.extract();
         let follows = !before.is_empty();

@@ -122,7 +122,8 @@ impl Room {
         }
         self.send(&json!({"kind": "look", "paths": paths}), &[])?;
         let answer = self.receive(START)?;
-        let seen: Seen = serde_json::from_slice(&answer).map_err(|error| format!("the room's answer is none: {error}"))?;
+        let seen: Seen =
+            serde_json::from_slice(&answer).map_err(|error| format!("the room's answer is none: {error}"))?;
         Ok(seen.absent)
     }
 

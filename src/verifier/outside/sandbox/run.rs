@@ -137,7 +137,9 @@ impl Sandbox {
             }
         }
         let Judged { count, results, .. } = judged;
-        Ok(self.done(room, Verdict::Judged { count: count.unwrap_or(0), results }))
+        // A script that ended in the middle had not shown its tests.
+        let count = count.unwrap_or(0).max(results.len());
+        Ok(self.done(room, Verdict::Judged { count, results }))
     }
 
     fn done(&self, room: Room, verdict: Verdict) -> Verdict {
