@@ -79,13 +79,14 @@ class Script:
         SOURCES[name] = (text.splitlines(), lines)
         self.flags = 0
         for node in imports:
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                self.flags |= functools.reduce(int.__or__, (getattr(__future__, part.name).compiler_flag for part in node.names))
+            for part in node.names if getattr(node, "module", "") == "__future__" else []:
+                self.flags |= getattr(__future__, part.name).compiler_flag
+        nodes = list(ast.walk(self.tree))
         self.called = directly_called(self.tree)
-        self.used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        self.used = {node.id for node in nodes if isinstance(node, ast.Name)}
         # Names that are functions here, and no modules.
-        whole = {node.value.id for node in ast.walk(self.tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
-        self.calls = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)} - whole
+        calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        self.calls = calls - {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
         self.tree = Marks().visit(self.tree)
 
     def run(self, nodes):
@@ -150,6 +151,15 @@ def methods_of(name, kind):
 
 
 # ---- running ----
+
+
+def to_its_end(run):
+    """Runs a script, which may end itself as one that is content."""
+    try:
+        run()
+    except SystemExit as end:
+        if end.code:
+            raise
 
 
 def settled(value):
@@ -234,7 +244,8 @@ def why(error):
 
 def is_broken(error):
     """Whether it is the tests that cannot run, and not the program that fails them."""
-    if isinstance(error, (Broken, unittest.SkipTest)):
+    # What ends as if all was well has not come to its assertion.
+    if isinstance(error, (Broken, unittest.SkipTest)) or isinstance(error, SystemExit) and not error.code:
         return True
     if not isinstance(error, ImportError) or of_program(error) is not None or error.name == "solution":
         return False
@@ -260,7 +271,7 @@ class Trial:
         except Gone:
             pass
         except BaseException as error:
-            failure = None if isinstance(error, SystemExit) and not error.code else error
+            failure = error
         if failure is not None and is_broken(failure):
             judge.broken = judge.broken or why(failure)
         if judge.broken:
@@ -305,11 +316,7 @@ class Trial:
 
     def whole(self, script):
         before = dict(self.namespace)
-        try:
-            script.run(script.tree.body)()
-        except SystemExit as end:
-            if end.code:
-                raise
+        to_its_end(script.run(script.tree.body))
         for _, run in script.defined(before):
             settled(run())
             self.judge.checks += 1
@@ -322,7 +329,7 @@ class Trial:
         self.count(len(parts), more=True)
         for name, run, without in parts:
             self.test("", run, without)
-        line = self.outcome(rest)
+        line = self.outcome(lambda: to_its_end(rest))
         checked = self.has_checked()
         if self.judge.gone or "broken" in line:
             return self.tell("", line)
