@@ -277,14 +277,14 @@ impl<'a> Row<'a> {
                 other => other.clone(),
             };
             let (Value::Array(cases), Value::Array(more)) = (&mut cases, more) else {
-                return Err(String::from("public_test_cases or private_test_cases holds no list"));
+                return Err(String::from("broken_tests: public_test_cases or private_test_cases holds no list"));
             };
             cases.extend(more);
         }
         let cases = cases.as_array().ok_or("public_test_cases holds no list")?;
         let field = |case: &Value, name: &str| {
             let text = case[name].as_str().map(str::to_owned);
-            text.ok_or_else(|| format!("a case of the row has no text `{name}`"))
+            text.ok_or_else(|| format!("broken_tests: a case of the row has no text `{name}`"))
         };
         let pairs = cases.iter().map(|case| Ok((field(case, "input")?, field(case, "output")?)));
         let pairs: Vec<(String, String)> = pairs.collect::<Result<_, String>>()?;
@@ -298,7 +298,7 @@ impl<'a> Row<'a> {
             // Only looked at: numbers that are too long for a float stay as they are written.
             let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
             if !input.lines().chain([output.as_str()]).all(is_json) {
-                return Err(String::from("a case of the row has an input or an output that is no JSON"));
+                return Err(String::from("broken_tests: a case of the row has an input or an output that is no JSON"));
             }
             calls.push(format!("[[{}],{output}]", input.lines().collect::<Vec<_>>().join(",")));
         }

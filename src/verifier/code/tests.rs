@@ -208,6 +208,11 @@ fn tests_that_cannot_run_are_no_verdict_on_the_program() {
         let judged = score(json!({"type": "code"}), program, &json!({"tests": "assert f(1) == 1"}));
         assert_eq!((judged.status, judged.reward), (ScoreStatus::Ok, 0.0), "{program}: {judged:?}");
     }
+    let long = "raise type('E' * 3_000_000, (Exception,), {})";
+    for program in [long.to_owned(), format!("def f(x): {long}")] {
+        let judged = score(json!({"type": "code"}), &program, &json!({"tests": "assert f(1) == 1"}));
+        assert!(judged.reward == 0.0 && judged.detail.as_ref().unwrap().len() < 1000, "{judged:?}");
+    }
     assert_eq!(score(json!({"type": "code"}), "", &json!({"tests": "assert 1"})).status, ScoreStatus::Unparsable);
 }
 

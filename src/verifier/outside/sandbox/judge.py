@@ -30,9 +30,8 @@ class Remote:
 
     @property
     def __class__(self):
-        found = JUDGE.ask("kind", self)
-        # A class that both sides have would be believed by `isinstance`.
-        return found if type(found) is Remote else Remote
+        # A class of this side with that name: one that both sides have would be believed by `isinstance`.
+        return JUDGE.named(JUDGE.ask("kind", self))
 
     def __getattr__(self, name):
         return attribute(self, name)
@@ -186,6 +185,12 @@ class Judge:
             raise Gone
         twin._number = of[-1]
         return twin
+
+    def named(self, name):
+        name = name if type(name) is str and name.isidentifier() else "Remote"
+        if name not in self.classes:
+            self.classes[name] = type(name, (Remote,), {"__slots__": ()})
+        return self.classes[name]
 
     def exception(self, number, name, bases):
         """A class of exceptions of the program's, from those that both sides have."""

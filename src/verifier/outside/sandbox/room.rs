@@ -171,8 +171,8 @@ impl Drop for Room {
     fn drop(&mut self) {
         // Process 1 of the room ends with its socket, and bubblewrap, which waits for it, ends after it. Were bubblewrap
         // ended first, nobody would ask after that process where this program is process 1 itself.
-        drop(shutdown(&self.control, Shutdown::Both));
-        if !self.ends_within(END) {
+        let asked = shutdown(&self.control, Shutdown::Both);
+        if asked.is_err() || !self.ends_within(END) {
             drop(self.process.kill());
         }
         drop(self.process.wait());

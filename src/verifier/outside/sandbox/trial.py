@@ -249,9 +249,12 @@ def is_broken(error):
         return True
     if not isinstance(error, ImportError) or of_program(error) is not None or error.name == "solution":
         return False
-    # An import of the tests' own, whatever the program is.
-    frames = frames_of(error)
-    return bool(frames) and frames[-1].lineno in SOURCES[frames[-1].filename][1]
+    # An import of the tests' own, whatever the program is: nothing of this file stands between it and the failure.
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [number for number, frame in enumerate(frames) if frame.filename in SOURCES]
+    if not own or any(frame.filename == is_broken.__code__.co_filename for frame in frames[own[-1] :]):
+        return False
+    return frames[own[-1]].lineno in SOURCES[frames[own[-1]].filename][1]
 
 
 class Trial:
