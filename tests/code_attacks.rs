@@ -211,3 +211,30 @@ fn programs_of_listed_languages_are_kept_in_as_well() {
         assert_eq!(score.reward, 0.0, "{attack}: {score:?}");
     }
 }
+
+#[test]
+fn a_room_that_ends_leaves_no_process_behind() {
+    const ALONE: &str = "ANNEAL_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        // In a process of its own, which inherits processes that nobody waits for, as process 1 of a container does.
+        let name = "a_room_that_ends_leaves_no_process_behind";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let output = command.args(["--exact", name]).env(ALONE, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let shell = json!({"sh": {"argv": ["/bin/sh", "main.sh"], "file": "main.sh", "paths": ["/usr"]}});
+    let outside = json!({"code": true, "languages": shell});
+    for (config, program) in [
+        (json!({"type": "code", "language": "sh"}), "echo 1"),
+        (json!({"type": "code", "language": "sh", "test_seconds": 0.2}), "sleep 9; echo 1"),
+        (json!({"type": "code"}), "print(1)"),
+    ] {
+        let verifier = verifier(config, outside.clone());
+        judged(verifier.as_ref(), program, json!({"stdin": "", "stdout": "1"}));
+    }
+    let left = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
+    // The room in which Python was tried is kept for the life of the process.
+    assert!(!matches!(left, Ok(Some(_))), "{left:?}");
+}

@@ -141,7 +141,7 @@ impl Verifier for Code {
         if let Err(detail) = super::check_length("the completion", case.completion) {
             return Score::unparsable(detail);
         }
-        let Some(program) = program::of(case.completion, &task) else {
+        let Some(program) = program::of(case.completion, &task, &self.config.language) else {
             return Score::unparsable("the completion holds no program");
         };
         self.judge(sandbox, &program, task).unwrap_or_else(Score::error)
@@ -171,7 +171,7 @@ impl Code {
             }
             Checks::Tests(tests) => {
                 return match sandbox.test(program, &tests, &self.budget())? {
-                    Verdict::Judged { count: 0, .. } => Err(String::from("the row's tests are empty")),
+                    Verdict::Judged { count: 0, .. } => Err(String::from("no_tests: the row's tests are empty")),
                     Verdict::Judged { count, results } => Ok(self.score(count, &results)),
                     Verdict::Unloadable(why) => Ok(Score::ok(0.0).because(format!("no test ran: {why}"))),
                     Verdict::Broken(why) => Err(broken(&why)),
@@ -199,7 +199,7 @@ impl Code {
         let passed = results.iter().filter(|result| result.passed).count();
         let reward = match self.config.reward {
             Reward::All => f64::from(u8::from(passed == count)),
-            Reward::Fraction => passed as f64 / count as f64,
+            Reward::Fraction => passed as f64 / count.max(1) as f64,
         };
         let part = |(number, result): (usize, &TestResult)| {
             let score = Score::ok(f64::from(u8::from(result.passed)));

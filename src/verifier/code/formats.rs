@@ -107,18 +107,18 @@ pub enum Checks {
 /// Reads a row. An error is a sentence about the row.
 pub fn read(format: Format, columns: &Columns, row: &Map<String, Value>) -> Result<Task, String> {
     let row = Row { columns, row };
-    match format {
-        Format::Auto => read(row.format()?, columns, row.row),
-        Format::Tests => row.tests(),
-        Format::Stdio => Ok(outputs(row.pairs()?)),
-        Format::HumanEval => row.human_eval(),
-        Format::EvalPlus if row.row.contains_key("base_input") => row.eval_plus(),
-        Format::EvalPlus if row.row.contains_key("test_list") => row.mbpp("test"),
-        Format::EvalPlus => row.human_eval(),
-        Format::Mbpp => row.mbpp("test_list"),
-        Format::LiveCodeBench => row.live_code_bench(),
-        Format::Apps => row.apps(),
+    let task = row.task(format)?;
+    let is_empty = match &task.checks {
+        Checks::Outputs(pairs) => pairs.is_empty(),
+        Checks::Tests(tests) => match &tests.tests {
+            Ok(text) => text.trim().is_empty(),
+            Err(list) => list.is_empty(),
+        },
+    };
+    if is_empty {
+        return Err(String::from("no_tests: the row's tests are empty: leave the row out"));
     }
+    Ok(task)
 }
 
 struct Row<'a> {
@@ -127,6 +127,21 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    fn task(&self, format: Format) -> Result<Task, String> {
+        match format {
+            Format::Auto => self.task(self.format()?),
+            Format::Tests => self.tests(),
+            Format::Stdio => Ok(outputs(self.pairs()?)),
+            Format::HumanEval => self.human_eval(),
+            Format::EvalPlus if self.row.contains_key("base_input") => self.eval_plus(),
+            Format::EvalPlus if self.row.contains_key("test_list") => self.mbpp("test"),
+            Format::EvalPlus => self.human_eval(),
+            Format::Mbpp => self.mbpp("test_list"),
+            Format::LiveCodeBench => self.live_code_bench(),
+            Format::Apps => self.apps(),
+        }
+    }
+
     fn format(&self) -> Result<Format, String> {
         let has = |name: &str| self.row.get(name).is_some_and(|value| !value.is_null());
         let listed_objects = |value: &Value| value.as_array().is_some_and(|list| list.iter().any(Value::is_object));
@@ -214,16 +229,17 @@ impl<'a> Row<'a> {
                 inputs.extend(list.as_array().cloned().ok_or_else(|| format!("column `{column}` holds no list"))?);
             }
         }
-        let tolerance = self.row.get("atol").and_then(Value::as_f64).unwrap_or(0.0);
+        // Floats are compared with a tolerance also where the row names none, as EvalPlus does.
+        let tolerance = self.row.get("atol").and_then(Value::as_f64).filter(|atol| *atol > 0.0).unwrap_or(TOLERANCE);
         let setup = format!(
-            "{SAME}_reference = {{}}\nexec({}, _reference)\n_reference = _reference[{}]\n_inputs = json.loads({})\n",
+            "{SAME}{REFERENCE}_inputs = json.loads({})\n_reference = _defined({}, {})\n",
+            literal(&Value::Array(inputs.clone()).to_string()),
             literal(&reference),
             literal(&entry),
-            literal(&Value::Array(inputs.clone()).to_string()),
         );
         let test = |number| {
             let given = format!("*copy.deepcopy(_inputs[{number}])");
-            format!("assert _same(candidate({given}), _reference({given}), {tolerance:e})")
+            format!("_wanted = _expected({number})\nassert _same(candidate({given}), _wanted, {tolerance:e})")
         };
         let mut names = definitions(prompt);
         names.push(entry.clone());
@@ -260,28 +276,34 @@ impl<'a> Row<'a> {
                 Value::String(text) => unpacked(text)?,
                 other => other.clone(),
             };
-            if let (Value::Array(cases), Value::Array(more)) = (&mut cases, more) {
-                cases.extend(more);
-            }
+            let (Value::Array(cases), Value::Array(more)) = (&mut cases, more) else {
+                return Err(String::from("broken_tests: public_test_cases or private_test_cases holds no list"));
+            };
+            cases.extend(more);
         }
         let cases = cases.as_array().ok_or("public_test_cases holds no list")?;
-        let field = |case: &Value, name: &str| case[name].as_str().unwrap_or_default().to_owned();
+        let field = |case: &Value, name: &str| {
+            let text = case[name].as_str().map(str::to_owned);
+            text.ok_or_else(|| format!("broken_tests: a case of the row has no text `{name}`"))
+        };
+        let pairs = cases.iter().map(|case| Ok((field(case, "input")?, field(case, "output")?)));
+        let pairs: Vec<(String, String)> = pairs.collect::<Result<_, String>>()?;
         if cases.iter().all(|case| case["testtype"] != "functional") {
-            return Ok(outputs(cases.iter().map(|case| (field(case, "input"), field(case, "output"))).collect()));
+            return Ok(outputs(pairs));
         }
         let metadata = self.json(&None, "metadata")?;
         let name = metadata["func_name"].as_str().ok_or("metadata names no func_name")?;
         let mut calls = Vec::new();
-        for case in cases {
-            let (input, output) = (field(case, "input"), field(case, "output"));
+        for (input, output) in pairs {
             // Only looked at: numbers that are too long for a float stay as they are written.
             let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
             if !input.lines().chain([output.as_str()]).all(is_json) {
-                return Err(String::from("a case of the row has an input or an output that is no JSON"));
+                return Err(String::from("broken_tests: a case of the row has an input or an output that is no JSON"));
             }
             calls.push(format!("[[{}],{output}]", input.lines().collect::<Vec<_>>().join(",")));
         }
-        Ok(functional(name, calls.len(), &format!("json.loads({})", literal(&format!("[{}]", calls.join(","))))))
+        let list = format!("json.loads({})", literal(&format!("[{}]", calls.join(","))));
+        Ok(functional(name, calls.len(), &list, "_same"))
     }
 
     fn apps(&self) -> Result<Task, String> {
@@ -299,13 +321,11 @@ impl<'a> Row<'a> {
                     Some((_, Value::String(text))) => text.clone(),
                     _ => cases.to_string(),
                 };
-                // A result stands in a list of its own.
                 let calls = format!(
-                    "[[i, o[0] if type(o) is list and len(o) == 1 else o] for d in [json.loads({})] for i, o in \
-                     zip(d['inputs'], d['outputs'])]",
+                    "[[i, o] for d in [json.loads({})] for i, o in zip(d['inputs'], d['outputs'])]",
                     literal(&text)
                 );
-                Ok(functional(name, inputs.len(), &calls))
+                Ok(functional(name, inputs.len(), &calls, "_same_or_first"))
             }
         }
     }
@@ -333,24 +353,44 @@ impl<'a> Row<'a> {
     }
 }
 
+/// How far floats may be off in tests that are made here.
+const TOLERANCE: f64 = 1e-6;
+
 /// Helpers of the tests that are made here.
 const SAME: &str = "import copy, json, math
 def _same(a, b, tolerance):
     if isinstance(a, tuple): a = list(a)
     if isinstance(b, tuple): b = list(b)
-    if type(b) is list:
-        return type(a) is list and len(a) == len(b) and all(_same(x, y, tolerance) for x, y in zip(a, b))
-    if type(b) is dict:
-        return type(a) is dict and a.keys() == b.keys() and all(_same(a[k], b[k], tolerance) for k in b)
-    if type(b) is float and type(a) in (int, float):
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(_same(x, y, tolerance) for x, y in zip(a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k], tolerance) for k in b)
+    if isinstance(b, float) and isinstance(a, (int, float)):
         return a == b or math.isclose(a, b, rel_tol=max(tolerance, 1e-7), abs_tol=tolerance)
     return a == b
+def _same_or_first(a, b, tolerance):
+    # A result may stand in a list of its own.
+    return _same(a, b, tolerance) or type(b) is list and len(b) == 1 and _same(a, b[0], tolerance)
 ";
 
-/// Calls with their results, as tests. `calls` is what Python makes the list of both from.
-fn functional(name: &str, count: usize, calls: &str) -> Task {
+/// What a reference gives, whose own failure is none of the program's.
+const REFERENCE: &str = "def _blamed(call):
+    try:
+        return call()
+    except Exception as error:
+        raise _Broken('the reference of the row raises %s: %s' % (type(error).__name__, error)) from None
+def _defined(text, name):
+    names = {}
+    _blamed(lambda: exec(text, names))
+    return _blamed(lambda: names[name])
+def _expected(number):
+    return _blamed(lambda: _reference(*copy.deepcopy(_inputs[number])))
+";
+
+/// Calls with their results, as tests. `calls` is what Python makes the list of both from, and `same` compares them.
+fn functional(name: &str, count: usize, calls: &str, same: &str) -> Task {
     let tests = (0..count).map(|number| {
-        format!("assert _same(candidate(*copy.deepcopy(_calls[{number}][0])), _calls[{number}][1], 1e-6)")
+        format!("assert {same}(candidate(*copy.deepcopy(_calls[{number}][0])), _calls[{number}][1], {TOLERANCE:e})")
     });
     let setup = format!("{SAME}_calls = {calls}\n");
     let names = vec![String::from("Solution"), name.to_owned()];

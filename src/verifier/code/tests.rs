@@ -79,6 +79,46 @@ fn rows_of_published_formats_are_recognised() {
     told_apart(&apps, "def twice(n): return 2 * n", "def twice(n): return 4");
 }
 
+#[derive(serde::Deserialize)]
+struct Listed {
+    name: String,
+    row: Value,
+    right: String,
+    wrong: Option<String>,
+    /// The code of the error that both get, where the row cannot be judged.
+    told: Option<String>,
+}
+
+#[test]
+fn listed_rows_tell_right_from_wrong_or_say_that_they_cannot() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/code_rows.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    // One room each, for all rows.
+    let (all, fraction) = (verifier(json!({"type": "code"})), verifier(json!({"type": "code", "reward": "fraction"})));
+    for line in text.lines() {
+        let Listed { name, row, right, wrong, told } = serde_json::from_str(line).unwrap();
+        for verifier in [&all, &fraction] {
+            let of = |program: &str| {
+                verifier.verify(&Case { prompt: "", completion: program, answer: None, row: row.as_object().unwrap() })
+            };
+            let good = of(&right);
+            if let Some(told) = &told {
+                for score in [good, of(wrong.as_deref().unwrap_or(&right))] {
+                    assert_eq!(score.status, ScoreStatus::Error, "{name}: {score:?}");
+                    assert!(score.detail.as_ref().unwrap().starts_with(told.as_str()), "{name}: {score:?}");
+                }
+                continue;
+            }
+            assert_eq!((good.status, good.reward), (ScoreStatus::Ok, 1.0), "{name}: {good:?}");
+            if let Some(wrong) = &wrong {
+                let bad = of(wrong);
+                assert_eq!(bad.status, ScoreStatus::Ok, "{name}: {bad:?}");
+                assert!(bad.reward < 1.0, "{name}: {bad:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn rows_of_other_names_are_mapped() {
     told_apart(&json!({"stdin": ["1", "2"], "stdout": ["1\n", "2\n"]}), "print(input())", "print(1)");
@@ -168,6 +208,11 @@ fn tests_that_cannot_run_are_no_verdict_on_the_program() {
         let judged = score(json!({"type": "code"}), program, &json!({"tests": "assert f(1) == 1"}));
         assert_eq!((judged.status, judged.reward), (ScoreStatus::Ok, 0.0), "{program}: {judged:?}");
     }
+    let long = "raise type('E' * 3_000_000, (Exception,), {})";
+    for program in [long.to_owned(), format!("def f(x): {long}")] {
+        let judged = score(json!({"type": "code"}), &program, &json!({"tests": "assert f(1) == 1"}));
+        assert!(judged.reward == 0.0 && judged.detail.as_ref().unwrap().len() < 1000, "{judged:?}");
+    }
     assert_eq!(score(json!({"type": "code"}), "", &json!({"tests": "assert 1"})).status, ScoreStatus::Unparsable);
 }
 
@@ -183,6 +228,16 @@ fn a_listed_language_is_compiled_and_run() {
     assert_eq!(wrong.reward, 0.5, "{wrong:?}");
     let broken = score(config.clone(), "int main(void) {", &row);
     assert!(broken.reward == 0.0 && broken.detail.as_ref().unwrap().contains("does not compile"), "{broken:?}");
+    let leaves = "#include <stdio.h>\nint main(void) { FILE *f = fopen(\"left\", \"r\"); puts(f ? \"found\" : \"new\");\n\
+                  f = fopen(\"left\", \"w\"); return f ? fclose(f) : 1; }\n";
+    let runs = score(config.clone(), leaves, &json!({"stdin": ["", ""], "stdout": ["new", "new"]}));
+    assert_eq!(runs.reward, 1.0, "every run has a work directory of its own: {runs:?}");
+    let bomb = "static const int a[1 << 27] = {[0 ... (1 << 27) - 1] = 1};\nint main(void) { return a[5]; }\n";
+    let limited = json!({"type": "code", "language": "c", "time_limit_seconds": 2.0});
+    let began = std::time::Instant::now();
+    let late = score(limited, bomb, &row);
+    assert_eq!((late.status, late.reward), (ScoreStatus::Ok, 0.0), "{late:?}");
+    assert!(began.elapsed().as_secs() < 20, "a compiler has no more time than all programs: {:?}", began.elapsed());
     assert_eq!(score(config, program, &json!({"tests": "assert 1"})).status, ScoreStatus::Error);
 }
 
@@ -208,6 +263,16 @@ fn what_the_operator_has_not_enabled_is_refused_with_what_to_do() {
     let (pointer, kind, detail) = refused(nowhere, code());
     assert_eq!((pointer.as_str(), kind), ("/verifier/type", "sandbox_unavailable"));
     assert!(detail.contains("/no/python3"), "{detail}");
+    for (language, told) in [
+        (json!({"argv": ["/no/such"]}), "/no/such"),
+        (json!({"argv": ["/work/program"], "compile": ["/no/compiler"], "paths": ["/usr"]}), "/no/compiler"),
+        (json!({"argv": ["/usr/bin/env"]}), "/usr/bin/env"),
+    ] {
+        let outside = json!({"code": true, "languages": {"other": language}});
+        let (pointer, kind, detail) = refused(outside, json!({"type": "code", "language": "other"}));
+        assert_eq!((pointer.as_str(), kind), ("/verifier/type", "sandbox_unavailable"));
+        assert!(detail.contains(told) && detail.contains("verifiers.languages.other"), "{detail}");
+    }
     let group = json!({"code": true, "cgroup": "/no/group"});
     assert!(refused(group, code()).2.contains("delegate"));
     let multi = json!({"type": "multi", "graders": {"a": code()}, "calculate_output": "a"});

@@ -1,25 +1,27 @@
-"""Tests in one process, the tested program in another, and plain values in between.
+"""What crosses between the tests of a program and the program, and the process that runs the program.
 
-The judge runs the tests; every name of the program that they use stands for a call through a pipe to the solver, which
-runs the program. What comes back is rebuilt from plain data, so that a result which claims to equal everything, a patched
-`assert`, a hook on exit or a search through the memory has nothing to work on: expected values and the verdict are in the
-judge alone. An object of the program's own classes stays with the solver and is reached through a handle; it equals no
-plain value, whatever it says.
+The judge (judge.py) runs the tests; every name of the program that they use stands for a call through a pipe to the
+solver, which runs the program. What comes back is rebuilt from plain data, so that a result which claims to equal
+everything, a patched `assert`, a hook on exit or a search through the memory has nothing to work on: expected values and the
+verdict are in the judge alone. An object of the program's own classes stays with the solver and is reached through a handle;
+it equals no plain value, whatever it says. What of the tests cannot cross is told as that, and is no failure of the program.
 """
 
-import ast
+import array
 import builtins
 import collections
+import copy
+import datetime
 import decimal
 import fractions
 import importlib
+import io
 import json
 import operator
 import os
-import signal
+import re
 import struct
 import sys
-import traceback
 import types
 
 MOST_MESSAGE = 16 << 20
@@ -34,6 +36,10 @@ class Gone(BaseException):
 
 class ProgramError(Exception):
     """An exception of a class that only the program has."""
+
+
+class Uncrossable(Exception):
+    """A value of the tests that the program cannot be given."""
 
 
 class Pipe:
@@ -66,23 +72,120 @@ class Pipe:
         return b"".join(parts)
 
 
-OPERATIONS = {
-    name: getattr(operator, name)
-    for name in """getitem setitem delitem lt le gt ge eq ne add sub mul truediv floordiv mod pow neg pos and_ or_ xor matmul
-    lshift rshift invert abs index""".split()
+# ---- values ----
+
+# Functions written in C that either side has as its own: what they give depends on what they are given, and on nothing else.
+PURE = {
+    "builtins": """abs all any ascii bin callable chr divmod format hash hex isinstance issubclass iter len max min next oct ord
+    pow repr round sorted sum""".split(),
 }
-OPERATIONS.update(
-    len=len, iter=iter, next=next, str=str, repr=repr, bool=bool, hash=hash, int=int, float=float, getattr=getattr,
-    setattr=setattr, call=lambda target, args, named: target(*args, **named), isinstance=isinstance, reversed=reversed,
-    round=round, format=format,
-)
+# Modules whose exceptions programs raise and tests expect.
+FAILING = "binascii copy csv dataclasses decimal json.decoder queue re statistics struct zlib".split()
+PURE_MODULES = "math cmath _operator _functools _bisect _heapq _statistics _struct binascii unicodedata zlib".split()
+
+EXCEPTIONS = {
+    name: kind for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError)
+}
+TYPES = {kind.__name__: kind for kind in (
+    bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type(None),
+    fractions.Fraction, decimal.Decimal, collections.deque, collections.OrderedDict, collections.Counter,
+)}
+TYPES.update(EXCEPTIONS)
+
+# Values by what they are made of again.
+MADE_OF = {
+    complex: lambda value: (value.real, value.imag),
+    range: lambda value: (value.start, value.stop, value.step),
+    slice: lambda value: (value.start, value.stop, value.step),
+    fractions.Fraction: lambda value: (value.numerator, value.denominator),
+    decimal.Decimal: lambda value: (str(value),),
+    array.array: lambda value: (value.typecode, value.tolist()),
+    datetime.date: lambda value: (value.year, value.month, value.day),
+    datetime.time: lambda value: (value.hour, value.minute, value.second, value.microsecond, value.tzinfo),
+    datetime.datetime: lambda value: (
+        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, value.tzinfo),
+    datetime.timedelta: lambda value: (value.days, value.seconds, value.microseconds),
+    datetime.timezone: lambda value: (value.utcoffset(None),),
+}
+MAKERS = {kind.__name__: kind for kind in MADE_OF}
+VIEWS = {
+    type({}.keys()): ("keys", lambda items: dict.fromkeys(items).keys()),
+    type({}.values()): ("values", lambda items: dict(enumerate(items)).values()),
+    type({}.items()): ("items", lambda items: dict(items).items()),
+}
+VIEWED = dict(VIEWS.values())
+# What values of classes of the program's own are at heart, and how that is taken out of them.
+HEARTS = {
+    str: str.__str__, int: int.__int__, float: float.__float__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)), tuple: lambda value: tuple.__getitem__(value, slice(None)),
+}
+MUTABLE = (list, dict, set, bytearray, collections.deque, collections.OrderedDict, collections.Counter,
+           collections.defaultdict, array.array)
+NUMBERS = re.compile(r"[<>|=]?[biufc]\d*")
+
+
+def is_array(value):
+    return type(value).__name__ == "ndarray" and type(value).__module__ == "numpy"
+
+
+def is_mutable(value):
+    return type(value) in MUTABLE or is_array(value)
+
+
+def refill(old, new):
+    """Gives a container what another one holds."""
+    if isinstance(old, (list, bytearray, array.array)):
+        old[:] = new
+    elif is_array(old):
+        old[...] = new
+    elif isinstance(old, collections.deque):
+        old.clear()
+        old.extend(new)
+    else:
+        old.clear()
+        old.update(new)
+
+
+def is_pure(module, name):
+    return name in PURE.get(module, ()) or module in PURE_MODULES and not name.startswith("_")
+
+
+def is_standard(module):
+    root = module.partition(".")[0]
+    return (root in sys.stdlib_module_names or root == "numpy") and "__" not in module
+
+
+def known(kind, of):
+    """What was imported over there, as this side has it: what the program did to its own copy does not count."""
+    if kind == "module":
+        if not is_standard(of):
+            raise ImportError(of)
+        return importlib.import_module(of)
+    module, name = of
+    if not is_pure(module, name):
+        raise ImportError(name)
+    function = getattr(builtins if module == "builtins" else importlib.import_module(module), name)
+    if type(function) is not types.BuiltinFunctionType:
+        raise ImportError(name)
+    return function
+
+
+def failing(module, name):
+    kind = getattr(importlib.import_module(module), name) if module in FAILING else None
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        raise ImportError(name)
+    return kind
 
 
 class Codec:
-    """Values as JSON. `own` keeps what cannot leave this side; `theirs` makes what stands for the other side's."""
+    """Values as JSON. `own` keeps what cannot leave this side; `theirs` makes what stands for the other side's.
 
-    def __init__(self, theirs, keeps):
-        self.own, self.theirs, self.keeps = [], theirs, keeps
+    `number_of` knows what came from there, and `check` refuses what cannot be kept; without it everything can.
+    """
+
+    def __init__(self, theirs, number_of=lambda value: None, check=None):
+        self.own, self.numbers, self.theirs, self.number_of, self.check = [], {}, theirs, number_of, check
 
     def encode(self, value):
         kind = type(value)
@@ -94,43 +197,62 @@ class Codec:
             return value if value - value == 0 else {"float": repr(value)}
         if kind is list:
             return [self.encode(item) for item in value]
-        if kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields"):
-            return {"tuple": [self.encode(item) for item in tuple(value)]}
         if kind is dict:
             return {"dict": self.items(value)}
-        if kind in (set, frozenset, collections.deque):
+        if kind in (tuple, set, frozenset, collections.deque):
             return {kind.__name__: [self.encode(item) for item in value]}
         if kind in (bytes, bytearray):
             return {kind.__name__: value.hex()}
-        if kind is complex:
-            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
         if kind in (collections.OrderedDict, collections.Counter, collections.defaultdict):
             return {kind.__name__: self.items(value)}
-        if kind in (fractions.Fraction, decimal.Decimal):
-            return {kind.__name__: str(value)}
-        if kind is range:
-            return {"range": [self.encode(part) for part in (value.start, value.stop, value.step)]}
-        if kind is types.ModuleType:
+        if kind in MADE_OF and not (hasattr(value, "tzinfo") and type(value.tzinfo) not in (type(None), datetime.timezone)):
+            return {kind.__name__: [self.encode(part) for part in MADE_OF[kind](value)]}
+        number = self.number_of(value)
+        return self.encode_rest(value, kind) if number is None else {"theirs": number}
+
+    def encode_rest(self, value, kind):
+        if kind in VIEWS:
+            return {VIEWS[kind][0]: [self.encode(item) for item in value]}
+        if kind is types.ModuleType and is_standard(value.__name__) and value.__name__ in sys.modules:
             return {"module": value.__name__}
-        if kind is types.BuiltinFunctionType and getattr(sys.modules.get(value.__module__), value.__name__, None) is value:
+        if kind is types.BuiltinFunctionType and is_pure(value.__module__, value.__name__):
             return {"import": [value.__module__, value.__name__]}
         if kind.__module__ == "numpy" and hasattr(value, "tolist"):
-            return {"array" if kind.__name__ == "ndarray" else "scalar": self.encode(value.tolist())}
-        if kind is Remote:
-            return {"theirs": object.__getattribute__(value, "_number")}
-        return {"own": self.keep(value)}
+            if is_array(value):
+                return {"ndarray": [str(value.dtype), self.encode(value.tolist())]}
+            return self.encode(value.tolist())
+        if issubclass(kind, type):
+            return self.encode_class(value)
+        heart = next((base for base in HEARTS if issubclass(kind, base)), None)
+        if heart is None:
+            return {"own": self.keep(value)}
+        plain = self.encode(HEARTS[heart](value))
+        number = None if self.check else self.keep(value)
+        if heart is tuple and isinstance(getattr(kind, "_fields", None), tuple):
+            return {"named": [kind.__name__, list(kind._fields), plain, number]}
+        return {"sub": [heart.__name__, plain, number]}
+
+    def encode_class(self, value):
+        if TYPES.get(value.__name__) is value:
+            return {"type": value.__name__}
+        if not issubclass(value, Exception):
+            return {"class": self.keep(value)}
+        if value.__module__ in FAILING and getattr(sys.modules.get(value.__module__), value.__name__, None) is value:
+            return {"failure": [value.__module__, value.__name__]}
+        bases = [self.encode(base) for base in value.__bases__ if issubclass(base, Exception)]
+        return {"exception": [self.keep(value), value.__name__, bases]}
 
     def items(self, value):
         return [[self.encode(key), self.encode(item)] for key, item in value.items()]
 
     def keep(self, value):
-        if not self.keeps(value):
-            raise TypeError("a %s of the tests cannot be given to the program" % type(value).__name__)
-        for number, kept in enumerate(self.own):
-            if kept is value:
-                return number
-        self.own.append(value)
-        return len(self.own) - 1
+        number = self.numbers.get(id(value))
+        if number is None:
+            if self.check:
+                self.check(value)
+            number = self.numbers[id(value)] = len(self.own)
+            self.own.append(value)
+        return number
 
     def decode(self, data):
         if isinstance(data, list):
@@ -149,37 +271,31 @@ class Codec:
             return getattr(builtins, kind)(self.decode(item) for item in of)
         if kind in ("bytes", "bytearray"):
             return getattr(builtins, kind).fromhex(of)
-        if kind in ("complex", "range"):
-            return getattr(builtins, kind)(*(self.decode(part) for part in of))
-        return self.decode_rest(kind, of)
-
-    def decode_rest(self, kind, of):
         if kind == "int":
             return int(of, 16)
         if kind == "float":
             return float(of)
         if kind == "deque":
             return collections.deque(self.decode(item) for item in of)
-        if kind == "Fraction":
-            return fractions.Fraction(of)
-        if kind == "Decimal":
-            return decimal.Decimal(of)
-        if kind == "array":
-            return importlib.import_module("numpy").array(self.decode(of))
-        if kind == "scalar":
-            return self.decode(of)
+        return self.decode_rest(kind, of)
+
+    def decode_rest(self, kind, of):
+        if kind in MAKERS:
+            return MAKERS[kind](*(self.decode(part) for part in of))
+        if kind in VIEWED:
+            return VIEWED[kind](self.decode(of))
+        if kind in ("module", "import"):
+            return known(kind, of)
+        if kind == "type":
+            return TYPES[of]
+        if kind == "failure":
+            return failing(*of)
+        if kind == "ndarray":
+            numpy = importlib.import_module("numpy")
+            return numpy.array(self.decode(of[1]), dtype=of[0] if NUMBERS.fullmatch(numpy.dtype(of[0]).str) else None)
         if kind == "theirs":
             return self.own[of]
-        if kind == "own":
-            return self.theirs(of)
-        raise Gone
-
-
-def standard(name):
-    """A module of the interpreter's own, made anew; what the program did to its own copy does not count."""
-    if name.partition(".")[0] not in sys.stdlib_module_names and name != "numpy":
-        raise ImportError(name)
-    return importlib.import_module(name)
+        return self.theirs(kind, of)
 
 
 def described(error):
@@ -188,28 +304,63 @@ def described(error):
         text = str(error)
     except BaseException:
         text = ""
-    return [type(error).__name__, text[:MOST_WHY]]
+    return {"name": type(error).__name__, "text": text[:MOST_WHY]}
 
-
-MUTABLE = (list, dict, set, bytearray, collections.deque, collections.OrderedDict, collections.Counter, collections.defaultdict)
 
 # ---- the solver ----
+
+
+def heart_of(value):
+    """What a container of a class of the program's own holds, as a plain one."""
+    for base in (list, set, frozenset, bytearray, collections.deque):
+        if isinstance(value, base):
+            return base(base.__iter__(value))
+    return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)} if isinstance(value, dict) else None
+
+
+def leave(target, error):
+    """Ends a block of `with`; whether the program takes the exception for settled."""
+    error = error and EXCEPTIONS.get(error["name"], ProgramError)(error["text"])
+    return bool(type(target).__exit__(target, type(error) if error else None, error, None))
+
+
+OPERATIONS = {
+    name: getattr(operator, name)
+    for name in """getitem setitem delitem lt le gt ge eq ne add sub mul truediv floordiv mod pow neg pos and_ or_ xor matmul
+    lshift rshift invert abs index contains""".split()
+}
+OPERATIONS.update({
+    "r" + name: lambda a, b, of=OPERATIONS[name]: of(b, a)
+    for name in "add sub mul truediv floordiv mod pow and_ or_ xor matmul lshift rshift".split()
+})
+OPERATIONS.update(
+    len=len, iter=iter, next=next, str=str, repr=repr, bool=bool, hash=hash, int=int, float=float, getattr=getattr,
+    setattr=setattr, delattr=delattr, call=lambda target, args, named: target(*args, **named), isinstance=isinstance,
+    reversed=reversed, round=round, format=format, kind=lambda target: type(target).__name__, heart=heart_of, copy=copy.copy, deepcopy=copy.deepcopy,
+    enter=lambda target: type(target).__enter__(target), exit=leave,
+)
 
 
 class Solver:
     def __init__(self, pipe):
         self.pipe = pipe
-        back = lambda number: lambda *args, **named: self.call_back(number, args, named)
-        self.codec = Codec(back, lambda value: True)
+        self.codec = Codec(self.stand_in)
+
+    def stand_in(self, kind, of):
+        """What stands here for something of the judge's: a function that calls it, or a plain value."""
+        if kind == "sub":
+            return self.codec.decode(of[1])
+        if kind == "named":
+            return collections.namedtuple(of[0], of[1])(*self.codec.decode(of[2]))
+        number = of[0] if isinstance(of, list) else of
+        return lambda *args, **named: self.call_back(number, args, named)
 
     def call_back(self, number, args, named):
         encode = self.codec.encode
         self.pipe.send({"call": number, "args": [encode(item) for item in args], "named": {k: encode(v) for k, v in named.items()}})
-        return self.answered(self.serve())
-
-    def answered(self, answer):
+        answer = self.serve()
         if "error" in answer:
-            raise getattr(builtins, answer["error"][0], ProgramError)(answer["error"][1])
+            raise EXCEPTIONS.get(answer["error"]["name"], ProgramError)(answer["error"]["text"])
         return self.codec.decode(answer["value"])
 
     def load(self, text):
@@ -227,30 +378,57 @@ class Solver:
                     names[name] = data
         return names
 
+    def failed(self, error):
+        """An exception as the judge makes it again: its class with those that it comes from, and what it was made with."""
+        answer = described(error)
+        try:
+            answer["kind"], answer["object"] = self.codec.encode(type(error)), self.codec.keep(error)
+            answer["args"] = self.codec.encode(list(error.args))
+        except Exception:
+            pass
+        return {"error": answer}
+
     def serve(self):
         """Does what the judge asks until it answers a call of this side."""
         while True:
             request = self.pipe.receive()
             if "do" not in request:
                 return request
+            out, sys.stdout = sys.stdout, io.StringIO() if request.get("listens") else sys.stdout
             try:
-                args = [self.codec.decode(item) for item in request["args"]]
-                given = args[1] if request["do"] == "call" else []
-                before = [self.codec.encode(item) if type(item) in MUTABLE else None for item in given]
-                value = OPERATIONS[request["do"]](*args)
-                answer = {"value": self.codec.encode(value)}
-                for place, item in enumerate(given):
-                    if before[place] is not None:
-                        after = self.codec.encode(item)
-                        if item is value:
-                            answer["same"] = place
-                        if after != before[place]:
-                            answer.setdefault("changed", {})[place] = after
+                answer = self.done(request)
             except Gone:
                 raise
             except BaseException as error:
-                answer = {"error": described(error)}
+                answer = self.failed(error)
+            if request.get("listens"):
+                try:
+                    answer["printed"] = str(sys.stdout.getvalue())
+                except Exception:
+                    pass
+                sys.stdout = out
             self.pipe.send(answer)
+
+    def done(self, request):
+        encode, decode = self.codec.encode, self.codec.decode
+        for number, held in request.get("held", []):
+            refill(self.codec.own[number], decode(held))
+        args = [decode(item) for item in request["args"]]
+        given = [*enumerate(args[1]), *args[2].items()] if request["do"] == "call" else []
+        before = {place: encode(item) for place, item in given if is_mutable(item)}
+        value = OPERATIONS[request["do"]](*args)
+        answer = {"value": encode(value)}
+        for place, item in given:
+            if place in before:
+                after = encode(item)
+                if item is value:
+                    answer["same"] = place
+                if after != before[place]:
+                    answer.setdefault("changed", []).append([place, after])
+        if request["do"] in ("getattr", "getitem") and is_mutable(value):
+            # What the tests do to it is done here before the next call.
+            answer["held"] = self.codec.keep(value)
+        return answer
 
 
 def run_solver(limits, program):
@@ -271,326 +449,3 @@ def run_solver(limits, program):
     except Gone:
         pass
     return 0
-
-
-# ---- the judge ----
-
-JUDGE = None
-
-
-class Remote:
-    """An object of the program, which the program alone has."""
-
-    def __init__(self, number):
-        object.__setattr__(self, "_number", number)
-
-    def __getattr__(self, name):
-        return JUDGE.ask("getattr", self, name)
-
-    def __setattr__(self, name, value):
-        JUDGE.ask("setattr", self, name, value)
-
-    def __call__(self, *args, **named):
-        return JUDGE.ask("call", self, list(args), named)
-
-    def __eq__(self, other):
-        return type(other) is Remote and JUDGE.ask("eq", self, other) is True
-
-    def __ne__(self, other):
-        return not self == other
-
-    def __bool__(self):
-        return JUDGE.ask("bool", self) is True
-
-    def __contains__(self, value):
-        return any(item == value for item in iter(self))
-
-    def __instancecheck__(self, value):
-        return type(value) is Remote and JUDGE.ask("isinstance", value, self) is True
-
-
-def forwarded(operation):
-    return lambda self, *args: JUDGE.ask(operation, self, *args)
-
-
-def among_remotes(operation):
-    """The program is never handed a value that it could be compared with, such as an expected one."""
-    return lambda self, other: JUDGE.ask(operation, self, other) if type(other) is Remote else NotImplemented
-
-
-for _name in """getitem setitem delitem neg pos invert abs index len iter next str repr hash int float reversed round
-format""".split():
-    setattr(Remote, "__%s__" % _name, forwarded(_name))
-for _name in "lt le gt ge add sub mul truediv floordiv mod pow and_ or_ xor matmul lshift rshift".split():
-    setattr(Remote, "__%s__" % _name.rstrip("_"), among_remotes(_name))
-
-
-def refill(old, new):
-    """Gives a container of the tests what the program put into it."""
-    if isinstance(old, (list, bytearray)):
-        old[:] = new
-    elif isinstance(old, collections.deque):
-        old.clear()
-        old.extend(new)
-    else:
-        old.clear()
-        old.update(new)
-
-
-class Judge:
-    def __init__(self, pipe, verdict, nonce):
-        self.pipe, self.verdict, self.nonce = pipe, verdict, nonce
-        self.codec = Codec(Remote, callable)
-        self.gone = False
-
-    def ask(self, operation, *args):
-        try:
-            return self.asked(operation, args)
-        except Gone:
-            self.gone = True
-            raise
-
-    def asked(self, operation, args):
-        encoded = [self.codec.encode(item) for item in args]
-        if operation == "call" and isinstance(args[2], dict):
-            # Names of arguments are text and nothing else.
-            encoded[2] = {"dict": [[name, self.codec.encode(item)] for name, item in args[2].items()]}
-        self.pipe.send({"do": operation, "args": encoded})
-        while True:
-            answer = self.pipe.receive()
-            if "call" not in answer:
-                break
-            self.pipe.send(self.called(answer))
-        if "error" in answer:
-            raise self.error(*answer["error"])
-        given = args[1] if operation == "call" else []
-        for place, after in answer.get("changed", {}).items():
-            if type(given[int(place)]) in MUTABLE:
-                refill(given[int(place)], self.codec.decode(after))
-        if "same" in answer:
-            return given[answer["same"]]
-        return self.codec.decode(answer["value"])
-
-    def called(self, request):
-        try:
-            target = self.codec.own[request["call"]]
-            decode = self.codec.decode
-            value = target(*map(decode, request["args"]), **{k: decode(v) for k, v in request["named"].items()})
-            return {"value": self.codec.encode(value)}
-        except Gone:
-            raise
-        except Exception as error:
-            return {"error": described(error)}
-
-    @staticmethod
-    def error(name, text):
-        kind = getattr(builtins, str(name), None)
-        plain = isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError)
-        error = kind(text) if plain else ProgramError("%s: %s" % (name, text))
-        error.of_program = "%s: %s" % (name, text) if text else str(name)
-        return error
-
-    def tell(self, **line):
-        os.write(self.verdict, json.dumps({"nonce": self.nonce, **line}).encode() + b"\n")
-
-
-def plan(text, namespace):
-    """What runs first, and the tests in a text: each with its name, how it runs, and what of it has to run anyway."""
-    tree = ast.parse(text, "tests.py")
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-    def run(nodes):
-        code = compile(ast.Module(nodes, []), "tests.py", "exec")
-        return lambda: exec(code, namespace)
-
-    def calls(name):
-        return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == name for top in tree.body
-                   if isinstance(top, ast.Expr) for node in ast.walk(top))
-
-    if "check" in functions and not calls("check"):
-        if "candidate" not in namespace:
-            raise ValueError("they define check(candidate), and the row names no entry_point")
-        return run(tree.body), [("check", lambda: namespace["check"](namespace["candidate"]))]
-    named = [name for name in functions if name.startswith("test")]
-    cases = [node.name for node in tree.body if isinstance(node, ast.ClassDef)
-             and any(getattr(base, "attr", getattr(base, "id", "")) == "TestCase" for base in node.bases)]
-    if cases or named and not any(calls(name) for name in named):
-        body = [node for node in tree.body if not calls_main(node)]
-        return run(body), functions_of(tree, named, cases, namespace)
-    tests, before = [], []
-    for node in tree.body:
-        before.append(node)
-        if isinstance(node, ast.Assert):
-            tests.append(("line %d" % node.lineno, run(before), run(before[:-1])))
-            before = []
-    if before:
-        tests.append(("the rest" if tests else "all", run(before)))
-    return lambda: None, tests
-
-
-def calls_main(node):
-    """Whether a statement is `if __name__ == ...` or a call of `unittest.main`."""
-    if isinstance(node, ast.If):
-        return "__name__" in ast.dump(node.test)
-    return isinstance(node, ast.Expr) and "attr='main'" in ast.dump(node)
-
-
-def functions_of(tree, named, cases, namespace):
-    def method(case, name):
-        def run():
-            import unittest
-            result = unittest.TestResult()
-            namespace[case](name).run(result)
-            for _, text in result.failures + result.errors:
-                raise AssertionError(text.strip().splitlines()[-1])
-        return run
-
-    tests = [(node.name, lambda name=node.name: namespace[name]()) for node in tree.body if getattr(node, "name", "") in named]
-    for node in tree.body:
-        if getattr(node, "name", "") in cases:
-            methods = [part.name for part in node.body if getattr(part, "name", "").startswith("test")]
-            tests.extend(("%s.%s" % (node.name, name), method(node.name, name)) for name in methods)
-    return tests
-
-
-def why(error, source=""):
-    """One line on how a test failed."""
-    if hasattr(error, "of_program"):
-        return "the program raised %s" % error.of_program[:MOST_WHY]
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "tests.py"]
-    line = " in line %d of the tests" % frames[-1].lineno if frames else ""
-    text = source.splitlines()[frames[-1].lineno - 1 :] if frames else None
-    if text and type(error) is AssertionError and not str(error):
-        return ("not true%s: %s" % (line, text[0].strip().removeprefix("assert ")))[:MOST_WHY]
-    kind, text = described(error)
-    return ("%s%s: %s" % (kind, line, text) if text else kind + line)[:MOST_WHY]
-
-
-def is_broken(error):
-    """Whether it is the tests that cannot run, and not the program that fails them."""
-    frames = traceback.extract_tb(error.__traceback__)
-    at = next((frame.filename for frame in reversed(frames) if not frame.filename.startswith("<frozen")), "")
-    return isinstance(error, ModuleNotFoundError) and not hasattr(error, "of_program") and at == "tests.py"
-
-
-def known(kind, data):
-    """What a program imported, as the judge has it: a module, or a function of one that is written in C."""
-    if kind == "module":
-        return standard(data["module"])
-    module, name = data["import"]
-    function = getattr(standard(module), name)
-    if type(function) is not types.BuiltinFunctionType:
-        raise ImportError(name)
-    return function
-
-
-def namespace_of(judge, names, asked):
-    """What the tests find: the names of the program that they may have, none of which hides what they rely on."""
-    wanted, entry = asked["names"], asked["entry_point"]
-    namespace = {"__name__": "tests"}
-    for name, data in names.items():
-        kind = next(iter(data)) if isinstance(data, dict) and data else ""
-        imported = kind in ("module", "import")
-        hides = name in sys.stdlib_module_names or hasattr(builtins, name)
-        may = name in wanted or not hides and (imported or not wanted) or data == {"module": name}
-        if may and not name.startswith("__"):
-            try:
-                namespace[name] = known(kind, data) if imported else judge.codec.decode(data)
-            except (ImportError, AttributeError):
-                pass
-    solution = types.ModuleType("solution")
-    solution.__dict__.update(namespace)
-    sys.modules["solution"] = solution
-    if entry:
-        first, _, rest = entry.partition(".")
-        if rest and first not in namespace:
-            # A method that a program has as a function.
-            first, rest = rest, ""
-        if first not in namespace:
-            raise AttributeError("the program does not define `%s`" % first)
-        found = namespace[first]
-        namespace["candidate"] = getattr(found(), rest) if rest else found
-    return namespace
-
-
-def loaded(judge, asked):
-    """The namespace of the tests, once the program is loaded; none where that went wrong, which was told."""
-    try:
-        answer = judge.pipe.receive()
-        if "error" in answer:
-            judge.tell(load="the program raised %s: %s" % tuple(answer["error"]))
-            return None
-        return namespace_of(judge, answer["names"], asked)
-    except Gone:
-        judge.tell(load="the program ended before it was loaded")
-    except Exception as error:
-        judge.tell(load=getattr(error, "of_program", str(error))[:MOST_WHY])
-    return None
-
-
-def planned(judge, asked, namespace):
-    """The tests, once what comes before them has run; none where that went wrong, which was told."""
-    try:
-        setup = compile(asked["setup"], "tests.py", "exec")
-        if isinstance(asked["tests"], str):
-            first, tests = plan(asked["tests"], namespace)
-        else:
-            codes = [compile(text, "tests.py", "exec") for text in asked["tests"]]
-            first = lambda: None
-            tests = [("test_%d" % (n + 1), lambda code=code: exec(code, namespace)) for n, code in enumerate(codes)]
-    except (SyntaxError, ValueError) as error:
-        judge.tell(broken=why(error))
-        return None
-    try:
-        exec(setup, namespace)
-        first()
-        return tests
-    except Gone:
-        judge.tell(load="the program ended before the first test")
-    except (Exception, SystemExit) as error:
-        judge.tell(**{"broken" if is_broken(error) else "load": why(error)})
-    return None
-
-
-def run_judge(limits, program):
-    global JUDGE
-    asked = json.loads(contents(5))
-    judge = JUDGE = Judge(Pipe(3, 4), 6, asked["nonce"])
-    confine(limits, program)
-    signal.setitimer(signal.ITIMER_REAL, asked["test_seconds"])
-    namespace = loaded(judge, asked)
-    tests = None if namespace is None else planned(judge, asked, namespace)
-    if tests is not None:
-        tests = tests[: asked["most"]]
-        judge.tell(count=len(tests))
-        run_tests(judge, tests, asked)
-    return 0
-
-
-def run_tests(judge, tests, asked):
-    for number, (name, run, *before) in enumerate(tests):
-        signal.setitimer(signal.ITIMER_REAL, asked["test_seconds"])
-        if number < asked["first"]:
-            try:
-                for run_before in before:
-                    run_before()
-            except Exception:
-                pass
-            continue
-        line = {"name": name, "passed": False}
-        try:
-            run()
-            line["passed"] = not judge.gone
-        except Gone:
-            pass
-        except BaseException as error:
-            texts = asked["tests"]
-            text = texts if isinstance(texts, str) else texts[number]
-            line["broken" if is_broken(error) else "why"] = why(error, text)
-        if "why" in line and not name.startswith(("line ", "test_%d" % (number + 1))):
-            line["why"] = "%s: %s" % (name, line["why"])
-        if judge.gone:
-            line = {"name": name, "passed": False, "why": "the program ended in the middle"}
-        judge.tell(**line)
-        if judge.gone or asked["stop"] and not line["passed"]:
-            return

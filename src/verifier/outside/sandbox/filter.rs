@@ -15,10 +15,12 @@ const ALLOW: u32 = 0x7fff_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 const NOT_THERE: u32 = 0x0005_0000 | libc::ENOSYS as u32;
 
-/// Offsets in what a filter is given: the number of the call, the architecture, and the lower half of the first argument.
+/// Offsets in what a filter is given: the number of the call, the architecture, and the lower halves of the first two
+/// arguments.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
+const SECOND_ARGUMENT: u32 = 24;
 
 #[cfg(target_arch = "x86_64")]
 const THIS_ARCHITECTURE: u32 = 0xc000_003e;
@@ -34,8 +36,8 @@ const NEW_NAMESPACES: u32 = 0x7e02_0000;
 const PYTHON: &[libc::c_long] = &[
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_pwrite64,
     libc::SYS_close, libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_openat,
-    libc::SYS_faccessat, libc::SYS_faccessat2, libc::SYS_dup, libc::SYS_dup3, libc::SYS_pipe2, libc::SYS_fcntl,
-    libc::SYS_ftruncate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_getdents64, libc::SYS_getcwd, libc::SYS_chdir,
+    libc::SYS_faccessat, libc::SYS_faccessat2, libc::SYS_dup, libc::SYS_dup3, libc::SYS_pipe2, libc::SYS_ftruncate,
+    libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_getdents64, libc::SYS_getcwd, libc::SYS_chdir,
     libc::SYS_fchdir, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat2, libc::SYS_symlinkat, libc::SYS_linkat,
     libc::SYS_readlinkat, libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_umask, libc::SYS_pselect6, libc::SYS_ppoll,
     libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_madvise, libc::SYS_brk,
@@ -47,6 +49,22 @@ const PYTHON: &[libc::c_long] = &[
     libc::SYS_getpgid, libc::SYS_getsid, libc::SYS_sched_yield, libc::SYS_sched_getaffinity, libc::SYS_getcpu,
     libc::SYS_futex, libc::SYS_set_robust_list, libc::SYS_get_robust_list, libc::SYS_rseq, libc::SYS_set_tid_address,
     libc::SYS_membarrier, libc::SYS_exit, libc::SYS_exit_group,
+];
+
+/// What they may do to descriptors by `fcntl`: no signals to the owner that they name, and no seals or sizes.
+const PYTHON_FCNTL: &[libc::c_int] = &[
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+    libc::F_OFD_SETLKW,
 ];
 
 /// The same under the names that only older architectures have.
@@ -124,6 +142,18 @@ impl Filter {
         self.end(NOT_THERE);
     }
 
+    /// Allows `call` where its second argument is one of a few, and not otherwise.
+    fn allow_second(&mut self, call: libc::c_long, among: &[libc::c_int]) {
+        let skipped = u8::try_from(2 + 2 * among.len()).expect("a jump passes over a short list");
+        self.put(JUMP_EQUAL, 0, skipped, call as u32);
+        self.put(LOAD_WORD, 0, 0, SECOND_ARGUMENT);
+        for argument in among {
+            self.put(JUMP_EQUAL, 0, 1, *argument as u32);
+            self.end(ALLOW);
+        }
+        self.end(NOT_THERE);
+    }
+
     fn allow_threads(&mut self) {
         self.allow_where(libc::SYS_clone, (JUMP_ANY_BIT, 0, 1), libc::CLONE_THREAD as u32);
     }
@@ -139,6 +169,7 @@ pub fn python() -> Vec<u8> {
     let mut filter = Filter::new();
     filter.answer(PYTHON, ALLOW);
     filter.answer(PYTHON_OLD, ALLOW);
+    filter.allow_second(libc::SYS_fcntl, PYTHON_FCNTL);
     filter.allow_threads();
     filter.allow_own_limits();
     filter.end(NOT_THERE);
@@ -165,7 +196,7 @@ pub fn command(forks: bool) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What a filter answers to a call with a first argument.
+    /// What a filter answers to a call whose first two arguments are one number.
     fn answer(filter: &[u8], architecture: u32, number: u32, argument: u32) -> u32 {
         let (mut at, mut accumulator) = (0, 0);
         loop {
@@ -177,7 +208,7 @@ mod tests {
                     accumulator = match operand {
                         NUMBER => number,
                         ARCHITECTURE => architecture,
-                        FIRST_ARGUMENT => argument,
+                        FIRST_ARGUMENT | SECOND_ARGUMENT => argument,
                         other => panic!("offset {other}"),
                     };
                     at += 1;
@@ -207,6 +238,14 @@ mod tests {
         }
         for call in [libc::SYS_execve, libc::SYS_kill, libc::SYS_socket, libc::SYS_ptrace, libc::SYS_clone3, 4095] {
             assert_eq!(here(&filter, call, 0), NOT_THERE);
+        }
+        for allowed in [libc::F_DUPFD, libc::F_SETFL, libc::F_DUPFD_CLOEXEC, libc::F_SETLK] {
+            assert_eq!(here(&filter, libc::SYS_fcntl, allowed), ALLOW);
+        }
+        const F_SETSIG: i32 = 10;
+        const F_SETOWN_EX: i32 = 15;
+        for refused in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX, libc::F_NOTIFY, libc::F_SETLEASE, libc::F_ADD_SEALS] {
+            assert_eq!(here(&filter, libc::SYS_fcntl, refused), NOT_THERE);
         }
         assert_eq!((here(&filter, libc::SYS_prlimit64, 0), here(&filter, libc::SYS_prlimit64, 1)), (ALLOW, NOT_THERE));
     }

@@ -7,7 +7,9 @@ It has one capability, to mount the work directory anew; what it forks gives tha
 
 import atexit
 import base64
+import builtins
 import ctypes
+import errno
 import fcntl
 import gc
 import importlib
@@ -16,6 +18,7 @@ import os
 import random
 import resource
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -26,6 +29,10 @@ import types
 
 CONTROL = 0
 WORK = "/work"
+# What /dev/stdin leads to, where a program names it.
+STDIN = WORK + "/.stdin"
+# Where a child says why it could not become what it was made for, until it is that.
+STATUS = 15
 MOST_REQUEST = 1 << 16
 MOST_FDS = 8
 PRCTL_SECCOMP, PRCTL_NO_NEW_PRIVS, PRCTL_DUMPABLE, FILTER_MODE = 22, 38, 4, 2
@@ -44,8 +51,8 @@ def checked(result, what):
         raise OSError(ctypes.get_errno(), what)
 
 
-def confine(limits, program):
-    """Gives up everything that a tested program is not to have; nothing gets it back."""
+def confine(limits, program, lasts=False):
+    """Gives up everything that a tested program is not to have; nothing gets it back. `STATUS` lasts for a command only."""
     os.setsid()
     for name, most in (
         ("RLIMIT_AS", limits["memory"]),
@@ -71,18 +78,22 @@ def confine(limits, program):
 
     filter_ = Program(len(program) // 8, program)
     checked(libc.prctl(PRCTL_SECCOMP, FILTER_MODE, ctypes.byref(filter_), 0, 0), "seccomp")
+    if not lasts:
+        os.close(STATUS)
 
 
-def place(fds):
-    """Makes `fds` the descriptors 0, 1, 2, ... and closes all others."""
+def place(fds, status):
+    """Makes `fds` the descriptors 0, 1, 2, ..., `status` the one of that name, and closes all others."""
     away = []
-    for fd in fds:
+    for fd in [*fds, status]:
         fd = os.open("/dev/null", os.O_RDWR) if fd is None else fd
         # Above all of the places, and below any limit on open files.
-        away.append(fcntl.fcntl(fd, fcntl.F_DUPFD, 16))
+        away.append(fcntl.fcntl(fd, fcntl.F_DUPFD, STATUS + 1))
+    os.dup2(away.pop(), STATUS, inheritable=False)
     for number, fd in enumerate(away):
         os.dup2(fd, number, inheritable=True)
-    os.closerange(len(fds), 4096)
+    os.closerange(len(fds), STATUS)
+    os.closerange(STATUS + 1, 4096)
 
 
 def contents(fd):
@@ -92,7 +103,15 @@ def contents(fd):
         return file.read()
 
 
-def fork(fds, run):
+def show_input(text):
+    """Lays the input where a program that names it by its path finds it; others read the descriptor."""
+    if b"/dev/stdin" in text:
+        with open(STDIN, "wb") as file:
+            file.write(contents(os.dup(0)))
+        os.lseek(0, 0, os.SEEK_SET)
+
+
+def fork(fds, status, run):
     """A process that has just these descriptors and ends with what `run` returns."""
     child = os.fork()
     if child:
@@ -100,14 +119,15 @@ def fork(fds, run):
     code = 113
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        place(fds)
+        place(fds, status)
         os.chdir(WORK)
         code = run()
-    except BaseException:
-        try:
-            os.write(2, traceback.format_exc(limit=-4).encode()[-2000:])
-        except OSError:
-            pass
+    except BaseException as error:
+        for fd, text in ((2, traceback.format_exc(limit=-4)), (STATUS, "%s: %s" % (type(error).__name__, error))):
+            try:
+                os.write(fd, text.encode()[-2000:])
+            except OSError:
+                pass
     finally:
         os._exit(code)
 
@@ -115,6 +135,7 @@ def fork(fds, run):
 def run_program(limits, program):
     """Runs the text behind descriptor 3 as `python main.py` would."""
     text = contents(3)
+    show_input(text)
     utf8 = {"encoding": "utf-8", "errors": "surrogateescape"}
     sys.stdin = sys.__stdin__ = open(0, "r", **utf8)
     sys.stdout = sys.__stdout__ = open(1, "w", **utf8)
@@ -139,30 +160,38 @@ def run_program(limits, program):
 
 def run_command(limits, program, argv, save):
     """Saves the text behind descriptor 3 where the operator's command looks for it, and becomes that command."""
+    text = contents(3)
     if save:
         with open(save, "wb") as file:
-            file.write(contents(3))
-    os.closerange(3, 4096)
-    confine(limits, program)
+            file.write(text)
+    show_input(text)
+    confine(limits, program, lasts=True)
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": WORK, "TMPDIR": WORK, "LANG": "C.UTF-8"}
-    os.execve(argv[0], argv, environment)
+    try:
+        os.execve(argv[0], argv, environment)
+    except OSError as error:
+        if argv[0].startswith(WORK) and error.errno not in (errno.ENOENT, errno.EACCES):
+            # What was compiled is there, and too large or no program at all.
+            os._exit(126)
+        raise
 
 
-def start(request, filters, fds):
+def start(request, filters, fds, status):
     """Starts what a request asks for; the process whose end is the end of the run."""
     limits, program = request["limits"], filters[request["filter"]]
     if request["kind"] == "program":
         text, stdin, stdout, stderr = fds
-        return fork([stdin, stdout, stderr, text], lambda: run_program(limits, program))
+        return fork([stdin, stdout, stderr, text], status, lambda: run_program(limits, program))
     if request["kind"] == "command":
         text, stdin, stdout, stderr = fds
         run = lambda: run_command(limits, program, request["argv"], request["save"])
-        return fork([stdin, stdout, stderr, text], run)
+        return fork([stdin, stdout, stderr, text], status, run)
     text, tests, verdict, stderr = fds
     (solver_in, judge_out), (judge_in, solver_out) = os.pipe(), os.pipe()
     try:
-        fork([None, None, stderr, solver_in, solver_out, text], lambda: run_solver(limits, program))
-        return fork([None, None, None, judge_in, judge_out, tests, verdict], lambda: run_judge(limits, program))
+        fork([None, None, stderr, solver_in, solver_out, text], status, lambda: run_solver(limits, program))
+        judge = [None, None, None, judge_in, judge_out, tests, verdict]
+        return fork(judge, status, lambda: run_judge(limits, program))
     finally:
         for fd in (solver_in, judge_out, judge_in, solver_out):
             os.close(fd)
@@ -215,10 +244,39 @@ def fresh_work(size, inodes):
     checked(libc.mount(b"tmpfs", WORK.encode(), b"tmpfs", NOSUID_NODEV, options.encode()), "mount")
 
 
+def copy_from(folder):
+    """Copies what a compiler left in a work directory that is not mounted any more into the new one."""
+    os.fchdir(folder)
+    try:
+        shutil.copytree(".", WORK, symlinks=True, dirs_exist_ok=True)
+    finally:
+        os.chdir("/")
+
+
+def run(request, filters, fds):
+    """Runs what a request asks for; how that ended."""
+    heard, status = os.pipe()
+    try:
+        child = start(request, filters, fds, status)
+    finally:
+        os.close(status)
+    answer = wait(child, request["seconds"])
+    failure = os.read(heard, 400).decode(errors="replace")
+    os.close(heard)
+    return {**answer, "failure": failure or None}
+
+
+def absent(paths):
+    """The first of the programs that cannot be run here."""
+    return next((path for path in paths if not os.path.isfile(path) or not os.access(path, os.X_OK)), None)
+
+
 def keep(settings):
     filters = {name: base64.b64decode(text) for name, text in settings["filters"].items()}
     # Flags that lead into directories of the host, and the working directory, are no place for modules.
     sys.path[:] = settings["path"]
+    # What the module `site` makes, which reads folders of the machine.
+    builtins.exit = builtins.quit = sys.exit
     for name in PRELOADED + settings["preload"]:
         try:
             importlib.import_module(name)
@@ -232,16 +290,24 @@ def keep(settings):
     gc.collect()
     gc.freeze()
     control.send(b'{"ready": true}')
+    compiled = None
     while True:
         data, fds, _, _ = socket.recv_fds(control, MOST_REQUEST, MOST_FDS)
         if not data:
             os._exit(0)
         request = json.loads(data)
-        if request["fresh"]:
-            fresh_work(request["work"], request["inodes"])
+        if request["kind"] == "look":
+            control.send(json.dumps({"absent": absent(request["paths"])}).encode())
+            continue
+        fresh_work(request["work"], request["inodes"])
         try:
-            child = start(request, filters, fds)
+            if compiled is not None:
+                copy_from(compiled)
+            answer = run(request, filters, fds)
+            if request["compiles"]:
+                # It outlives the mount, which the next run has another one of.
+                compiled = os.open(WORK, os.O_RDONLY | os.O_DIRECTORY)
         finally:
             for fd in fds:
                 os.close(fd)
-        control.send(json.dumps(wait(child, request["seconds"])).encode())
+        control.send(json.dumps(answer).encode())

@@ -24,7 +24,8 @@ use room::{Plan, Room};
 pub use run::{Budget, Run, TestResult, Tests, Verdict};
 
 pub const PYTHON: &str = "python";
-const DEFAULT_MEMORY_MIB: u64 = 512;
+/// Room for a thread with the largest stack that programs usually ask for, 512 MiB.
+const DEFAULT_MEMORY_MIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
 /// Below this an interpreter does not run, and above it one process takes a machine.
 const MEMORY_MIB: std::ops::RangeInclusive<u64> = 64..=65_536;
@@ -205,6 +206,12 @@ impl Sandbox {
         }
     }
 
+    /// The programs of this machine that its commands run; what they compile is not there yet.
+    fn commands(&self) -> Vec<&str> {
+        let commands = [self.language.argv.first(), self.language.compile.first()];
+        commands.into_iter().flatten().map(String::as_str).filter(|path| !path.starts_with(run::WORK)).collect()
+    }
+
     fn try_out(&self) -> Result<(), Missing> {
         let mut room = self.room().map_err(Missing::Unavailable)?;
         if self.is_python() {
@@ -214,6 +221,13 @@ impl Sandbox {
                     "a room was made, but Python does not run in it: is seccomp there (CONFIG_SECCOMP_FILTER)?";
                 return Err(Missing::Unavailable(String::from(detail)));
             }
+        } else if let Some(path) = room.absent(&self.commands()).map_err(Missing::Unavailable)? {
+            let name = &self.name;
+            let detail = format!(
+                "`{name}` runs {path}, which is not there, cannot be run, or is not shown in its rooms: correct argv, compile or \
+                 paths of [verifiers.languages.{name}]"
+            );
+            return Err(Missing::Unavailable(detail));
         }
         self.give_back(room);
         Ok(())

@@ -17,21 +17,33 @@ use base64::engine::general_purpose::STANDARD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv,
-    sendmsg, socketpair,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType,
+    recv, sendmsg, shutdown, socketpair,
 };
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::filter;
 use super::interpreter::{Interpreter, stranger};
 
-const KEEPER: &str =
-    concat!(include_str!("keeper.py"), "\n", include_str!("bridge.py"), "\nkeep(json.loads(sys.argv[1]))\n");
+/// The keeper and what its forks run, as one text.
+const KEEPER: &str = concat!(
+    include_str!("keeper.py"),
+    "\n",
+    include_str!("bridge.py"),
+    "\n",
+    include_str!("judge.py"),
+    "\n",
+    include_str!("trial.py"),
+    "\nkeep(json.loads(sys.argv[1]))\n"
+);
 /// Where Debian's package installs it.
 const BUBBLEWRAP: [&str; 2] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 /// How long a room may take to be ready: it starts an interpreter.
 const START: Duration = Duration::from_secs(20);
+/// How long it may take to end by itself.
+const END: Duration = Duration::from_secs(2);
 /// Descriptors that go with a request.
 const MOST_FDS: usize = 4;
 const MOST_ANSWER: usize = 4096;
@@ -55,6 +67,8 @@ pub struct Ending {
     pub signal: Option<i32>,
     /// Its time was up.
     pub late: bool,
+    /// Why it did not even begin, which is no fault of the program.
+    failure: Option<String>,
 }
 
 pub struct Room {
@@ -90,14 +104,45 @@ impl Room {
     /// Has the keeper do something with descriptors that it hands on, and waits for the end of it. After an error the room
     /// is of no use any more.
     pub fn ask(&mut self, request: &Value, fds: &[BorrowedFd<'_>], patience: Duration) -> Result<Ending, String> {
+        self.send(request, fds)?;
+        let answer = self.receive(patience)?;
+        let ending: Ending =
+            serde_json::from_slice(&answer).map_err(|error| format!("the room's answer is none: {error}"))?;
+        match ending.failure {
+            Some(why) => Err(format!("the room could not start a program: {why}")),
+            None => Ok(ending),
+        }
+    }
+
+    /// The first of these files that no program in the room can run.
+    pub fn absent(&mut self, paths: &[&str]) -> Result<Option<String>, String> {
+        #[derive(Deserialize)]
+        struct Seen {
+            absent: Option<String>,
+        }
+        self.send(&json!({"kind": "look", "paths": paths}), &[])?;
+        let answer = self.receive(START)?;
+        let seen: Seen =
+            serde_json::from_slice(&answer).map_err(|error| format!("the room's answer is none: {error}"))?;
+        Ok(seen.absent)
+    }
+
+    fn send(&mut self, request: &Value, fds: &[BorrowedFd<'_>]) -> Result<(), String> {
         let text = request.to_string();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
         let mut handed = SendAncillaryBuffer::new(&mut space);
-        handed.push(SendAncillaryMessage::ScmRights(fds));
+        if !fds.is_empty() {
+            handed.push(SendAncillaryMessage::ScmRights(fds));
+        }
         sendmsg(&self.control, &[IoSlice::new(text.as_bytes())], &mut handed, SendFlags::NOSIGNAL)
             .map_err(|error| format!("the room has ended: {error}"))?;
-        let answer = self.receive(patience)?;
-        serde_json::from_slice(&answer).map_err(|error| format!("the room's answer is none: {error}"))
+        Ok(())
+    }
+
+    fn ends_within(&self, time: Duration) -> bool {
+        let handle = pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
+        let (Ok(handle), Ok(limit)) = (handle, Timespec::try_from(time)) else { return false };
+        matches!(poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit)), Ok(1))
     }
 
     fn receive(&mut self, patience: Duration) -> Result<Vec<u8>, String> {
@@ -124,8 +169,13 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // Process 1 of the room ends with its socket as well; this is faster. It is reaped either way.
-        drop(self.process.kill().and_then(|()| self.process.wait()));
+        // Process 1 of the room ends with its socket, and bubblewrap, which waits for it, ends after it. Were bubblewrap
+        // ended first, nobody would ask after that process where this program is process 1 itself.
+        let asked = shutdown(&self.control, Shutdown::Both);
+        if asked.is_err() || !self.ends_within(END) {
+            drop(self.process.kill());
+        }
+        drop(self.process.wait());
         drop(self.group.take());
     }
 }
@@ -146,7 +196,7 @@ fn arguments(plan: &Plan) -> Vec<String> {
     });
     let mut arguments: Vec<String> = "--unshare-all --unshare-user --as-pid-1 --new-session --uid 1000 --gid 1000 --cap-drop ALL \
         --cap-add CAP_SYS_ADMIN --clearenv --setenv PYTHONHASHSEED 0 --setenv OPENBLAS_NUM_THREADS 1 --setenv LANG C.UTF-8 \
-        --hostname room --dir /work --dev-bind /dev/null /dev/null"
+        --hostname room --dir /work --dev-bind /dev/null /dev/null --symlink /work/.stdin /dev/stdin"
         .split_whitespace()
         .map(str::to_owned)
         .collect();

@@ -20,6 +20,8 @@ pub const THREADS: u64 = 64;
 /// What a compiler may start at a time, and the memory of each.
 const COMPILER_PROCESSES: u64 = 32;
 const COMPILER_MEMORY: u64 = 4 << 30;
+/// Where the work directory is in a room.
+pub const WORK: &str = "/work/";
 const OPEN_FILES: u64 = 64;
 const WORK_BYTES: u64 = 64 << 20;
 const WORK_FILES: u64 = 4096;
@@ -87,6 +89,9 @@ pub struct Run {
 struct Line {
     nonce: String,
     count: Option<usize>,
+    /// Whether there may be more tests than were counted.
+    #[serde(default)]
+    more: bool,
     load: Option<String>,
     broken: Option<String>,
     passed: Option<bool>,
@@ -98,45 +103,43 @@ impl Sandbox {
     pub fn test(&self, program: &str, tests: &Tests, budget: &Budget) -> Result<Verdict, String> {
         let end = Instant::now() + budget.all;
         let mut room = self.room()?;
-        let mut judged: (Option<usize>, Vec<TestResult>) = (None, Vec::new());
+        let mut judged = Judged::default();
         // Each turn has at least one result more than the one before it.
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let attempt = Attempt { program, tests, budget, first: judged.1.len(), left };
-            let (lines, ending) = attempt.run(&mut room, &self.language)?;
+            let first = judged.results.len();
+            let (lines, ending) = Attempt { program, tests, budget, first, left }.run(&mut room, &self.language)?;
             for line in lines {
-                match line {
-                    Line { broken: Some(why), .. } => return Ok(self.done(room, Verdict::Broken(why))),
-                    Line { load: Some(why), .. } if judged.0.is_none() => {
-                        return Ok(self.done(room, Verdict::Unloadable(why)));
-                    }
-                    Line { count: Some(count), .. } => judged.0 = Some(count),
-                    Line { passed: Some(passed), why, .. } => judged.1.push(TestResult { passed, why }),
-                    _ => {}
+                if let Some(verdict) = judged.take(line) {
+                    return Ok(self.done(room, verdict));
                 }
             }
             let why = cut_off(&ending, budget);
-            let Some(count) = judged.0 else {
-                return Ok(self.done(room, Verdict::Unloadable(why.unwrap_or_else(|| String::from("it ended early")))));
-            };
-            let results = &mut judged.1;
+            let silent = judged.results.len() == first;
+            let early = || String::from("it ended early");
+            if judged.count.is_none() || (judged.more && silent) {
+                return Ok(self.done(room, Verdict::Unloadable(why.unwrap_or_else(early))));
+            }
             // The judge ends early on its own only with a result.
-            let silent = results.len() == attempt.first;
-            let why = why.or_else(|| silent.then(|| String::from("it ended early")));
-            let failed = |results: &[TestResult]| results.last().is_some_and(|result| !result.passed);
-            if results.len() < count
-                && !(budget.stop && failed(results))
+            let why = why.or_else(|| silent.then(early));
+            if !judged.is_over(budget)
                 && let Some(why) = why
             {
-                results.push(TestResult { passed: false, why: Some(why) });
+                judged.results.push(TestResult { passed: false, why: Some(why) });
             }
             let late = end <= Instant::now();
-            if results.len() >= count || late || (budget.stop && failed(results)) {
+            if late && judged.more {
+                let why = format!("no time was left of {} s to find all tests", budget.all.as_secs_f64());
+                return Ok(self.done(room, Verdict::Unloadable(why)));
+            }
+            if late || judged.is_over(budget) {
                 break;
             }
         }
-        let (count, results) = judged;
-        Ok(self.done(room, Verdict::Judged { count: count.unwrap_or(0), results }))
+        let Judged { count, results, .. } = judged;
+        // A script that ended in the middle had not shown its tests.
+        let count = count.unwrap_or(0).max(results.len());
+        Ok(self.done(room, Verdict::Judged { count, results }))
     }
 
     fn done(&self, room: Room, verdict: Verdict) -> Verdict {
@@ -159,7 +162,8 @@ impl Sandbox {
         let compiled = !self.language.compile.is_empty();
         if compiled {
             let (argv, limits) = (self.language.compile.as_slice(), compiler_limits());
-            let compiler = Launch { argv, limits, filter: "many", ..Launch::of(self, COMPILE) };
+            let time = COMPILE.min(budget.all);
+            let compiler = Launch { argv, limits, filter: "many", compiles: true, ..Launch::of(self, time) };
             if let Some(why) = compiler.start(&mut room, &text, b"")?.fault {
                 let _enough = judge(0, Err(format!("it does not compile: {why}")));
                 return Ok(());
@@ -171,7 +175,9 @@ impl Sandbox {
                 let _enough = judge(number, Err(String::from("no time was left")));
                 break;
             }
-            let launch = Launch { fresh: !compiled, ..Launch::of(self, left) };
+            // What was compiled is copied with its text into the work directory, which is new.
+            let launch = Launch::of(self, left);
+            let launch = if compiled { Launch { save: "", ..launch } } else { launch };
             if judge(number, Ok(launch.start(&mut room, &text, input.as_ref())?)) {
                 break;
             }
@@ -187,6 +193,38 @@ impl Sandbox {
         let text = room::sealed(b"print(6 * 7)").map_err(lost)?;
         let run = Launch::of(self, GRACE).start(room, &text, b"")?;
         Ok(run.fault.is_none() && run.stdout == b"42\n")
+    }
+}
+
+/// What is known of the tests so far.
+#[derive(Default)]
+struct Judged {
+    count: Option<usize>,
+    /// Whether there may be more of them: a script of tests shows them all only when it has run.
+    more: bool,
+    results: Vec<TestResult>,
+}
+
+impl Judged {
+    /// Takes a line of the judge's; the verdict, where that is one.
+    fn take(&mut self, line: Line) -> Option<Verdict> {
+        match line {
+            Line { broken: Some(why), .. } => return Some(Verdict::Broken(why)),
+            Line { load: Some(why), .. } => return Some(Verdict::Unloadable(why)),
+            // What was once counted to the end stays.
+            Line { count: Some(count), more, .. } if self.count.is_none() || self.more => {
+                (self.count, self.more) = (Some(count), more);
+            }
+            Line { passed: Some(passed), why, .. } => self.results.push(TestResult { passed, why }),
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether no further test is to run.
+    fn is_over(&self, budget: &Budget) -> bool {
+        let failed = self.results.last().is_some_and(|result| !result.passed);
+        (!self.more && self.count.is_some_and(|count| self.results.len() >= count)) || (budget.stop && failed)
     }
 }
 
@@ -217,7 +255,7 @@ impl Attempt<'_> {
         let tests = room::sealed(asked.to_string().as_bytes()).map_err(lost)?;
         let (verdict, stderr) = (room::memory().map_err(lost)?, room::memory().map_err(lost)?);
         let request = json!({
-            "kind": "tests", "fresh": true, "filter": "python", "seconds": self.left.as_secs_f64(),
+            "kind": "tests", "compiles": false, "filter": "python", "seconds": self.left.as_secs_f64(),
             "work": WORK_BYTES, "inodes": WORK_FILES, "limits": limits(language, self.left),
         });
         let fds = [text.as_fd(), tests.as_fd(), verdict.as_fd(), stderr.as_fd()];
@@ -238,8 +276,8 @@ struct Launch<'a> {
     save: &'a str,
     limits: Value,
     filter: &'static str,
-    /// Whether the work directory is made anew.
-    fresh: bool,
+    /// Whether later runs find what it leaves in the work directory.
+    compiles: bool,
     time: Duration,
 }
 
@@ -252,16 +290,16 @@ impl<'a> Launch<'a> {
             (false, _) => ("command", "many"),
         };
         let limits = limits(language, time);
-        Self { kind, argv: &language.argv, save: &language.file, limits, filter, fresh: true, time }
+        Self { kind, argv: &language.argv, save: &language.file, limits, filter, compiles: false, time }
     }
 
     fn start(self, room: &mut Room, text: &File, input: &[u8]) -> Result<Run, String> {
         let stdin = room::sealed(input).map_err(lost)?;
         let (stdout, mut stderr) = (room::memory().map_err(lost)?, room::memory().map_err(lost)?);
         let request = json!({
-            "kind": self.kind, "fresh": self.fresh, "filter": self.filter, "seconds": self.time.as_secs_f64(),
+            "kind": self.kind, "compiles": self.compiles, "filter": self.filter, "seconds": self.time.as_secs_f64(),
             "work": WORK_BYTES, "inodes": WORK_FILES, "limits": self.limits, "argv": self.argv,
-            "save": if self.fresh { self.save } else { "" },
+            "save": self.save,
         });
         let fds = [text.as_fd(), stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let ending = room.ask(&request, &fds, self.time + GRACE)?;
