@@ -578,3 +578,10 @@ fn equal_answers_have_one_form() {
         }
     }
 }
+
+#[test]
+fn what_a_model_thinks_is_no_answer() {
+    let reward = |completion: &str| score(json!({}), "18", completion).reward;
+    assert_eq!(reward("<think>Perhaps \\boxed{18}?</think>The answer is 20."), 0.0);
+    assert_eq!(reward("<think>Perhaps \\boxed{20}?</think>The answer is 18."), 1.0);
+}

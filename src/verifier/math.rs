@@ -47,7 +47,7 @@ use self::expr::Arena;
 use self::extract::{Candidate, Part, Writings};
 use self::units::Unit;
 use self::value::Value;
-use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
+use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier, excerpt};
 use crate::job::field::{FieldError, Fields};
 
 pub const SUMMARY: &str =
@@ -192,7 +192,7 @@ impl Math {
                 "the expected answer {beginning} cannot be read as mathematics or words; correct the row"
             ))
         })?;
-        let candidates = self.candidates(case.completion);
+        let candidates = self.candidates(excerpt::behind_thought(case.completion));
         if let Some(score) = self.word_for_word(&expected, &candidates) {
             return Ok(score);
         }

@@ -7,19 +7,17 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::excerpt;
 use super::super::outside::sandbox::PYTHON;
 use super::formats::{Checks, Task};
 use blocks::{Block, blocks, quoted_after};
 
-/// What a reasoning model writes before its answer ends here.
-const THOUGHT: &str = "</think>";
 /// What a future statement begins with; it is the first of a program.
 const FUTURE: &str = "from __future__ import ";
 
 /// The program, or none where there is nothing.
 pub fn of(completion: &str, task: &Task, language: &str) -> Option<String> {
-    let answer = completion.rfind(THOUGHT).map_or(completion, |at| &completion[at + THOUGHT.len()..]);
-    let code = chosen(answer, task, language);
+    let code = chosen(excerpt::behind_thought(completion), task, language);
     if code.trim().is_empty() {
         return None;
     }
