@@ -2032,12 +2032,13 @@ export interface paths {
         put?: never;
         /**
          * Audit a verifier
-         * @description Runs the verifier on a data set's own completions, or where there are none on the expected answers as if a model had
-         *     written nothing else, and says how many of them pass. What fails here would punish a model for being right. On the first
-         *     100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the prompt, many answers
-         *     at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious` is kept for that
-         *     configuration and those rows, and a job with `"require_audit": true` is refused without the first. Looks at the first
-         *     rows, for at most ten seconds.
+         * @description Runs the verifier on a data set's own completions, or where there are none on the reference programs of rows of code, or
+         *     on the expected answers as if a model had written nothing else, and says how many of them pass. What fails here would
+         *     punish a model for being right. On the first 100 rows it also tries what no model should be rewarded for: the answers of
+         *     other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same text again. The verdict
+         *     `trusted` or `suspicious` is kept for that configuration and those rows, and a job with `"require_audit": true` is
+         *     refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the first rows: for ten
+         *     seconds, or, of a verifier that may take longer, for up to two minutes.
          */
         post: operations["audit_verifier"];
         delete?: never;
@@ -2752,8 +2753,8 @@ export interface components {
         /** @description Why a verifier is suspicious. */
         AuditReason: {
             /**
-             * @description `right_answers_fail`, `other_answers_pass`, `empty_passes`, `echo_passes`, `all_answers_pass`, `errors`,
-             *     `not_deterministic` or `too_few_rows`.
+             * @description `right_answers_fail`, `other_answers_pass`, `no_other_answers`, `empty_passes`, `echo_passes`, `all_answers_pass`,
+             *     `errors`, `timed_out`, `crashed`, `not_deterministic` or `too_few_rows`.
              * @example empty_passes
              */
             code: string;
@@ -7102,7 +7103,10 @@ export interface components {
             /** @description Fill a share of every step from a stored rollout set. */
             mix?: components["schemas"]["MixSpec"] | null;
         };
-        /** @description What a column must hold. A row without a value there is not kept, unless `present` is false. */
+        /**
+         * @description What a column must hold. A row without a value there is not kept, unless `present` is false. A text that is wholly a
+         *     number counts as that number, because all values of CSV are texts.
+         */
         RowCondition: {
             /** @example level */
             column: string;
@@ -7621,7 +7625,7 @@ export interface components {
             rows: number;
             /** @description Rows with neither a completion nor an answer, which could not be judged. */
             skipped: number;
-            /** @description Judged rows whose text was the row's completion; that of the others was its answer. */
+            /** @description Judged rows whose text was the row's completion; that of the others was its answer, or a reference program. */
             from_completion: number;
             passed: number;
             /** @description Judged, with a reward below 0.5. */
@@ -8139,7 +8143,7 @@ export interface components {
             correct_reward?: number;
             /**
              * Format: double
-             * @description The reward of another expression. A completion without one is unparsable and earns 0.
+             * @description The reward of another expression. A completion without one is unparsable and earns 0, or this where it is less.
              * @default 0
              */
             wrong_reward?: number;
@@ -8269,7 +8273,7 @@ export interface components {
             time_limit_seconds?: number;
         };
         /**
-         * @description - `last`: The last complete object or list; what stands around it, such as a code fence, is passed over.
+         * @description - `last`: The last complete object or list; what stands around it, such as a code fence, is passed over. Where no list is expected, an object counts before a list of texts and numbers that follows it.
          *     - `all`: The whole completion, which must be JSON and nothing else.
          * @enum {string}
          */
@@ -8315,7 +8319,7 @@ export interface components {
             time_limit_seconds?: number;
         };
         /**
-         * @description - `last`: The completion if it is JSON, otherwise its last complete object or list, whatever stands around it.
+         * @description - `last`: The completion if it is JSON, otherwise its last complete object or list, whatever stands around it. Where the schema is not of type `array`, an object counts before a list of texts and numbers that follows it.
          *     - `all`: The whole completion, which must be JSON and nothing else, alone or in one code fence.
          * @enum {string}
          */
@@ -8446,7 +8450,7 @@ export interface components {
             correct_reward?: number;
             /**
              * Format: double
-             * @description The reward of another answer. A completion without one is unparsable and earns 0.
+             * @description The reward of another answer. A completion without one is unparsable and earns 0, or this where it is less.
              * @default 0
              */
             wrong_reward?: number;
@@ -8616,10 +8620,11 @@ export interface components {
             closed_reward?: number;
             /**
              * Format: double
-             * @description Seconds one verification may take.
-             * @default 10
+             * @description Seconds one verification may take; by default as many as its members together, which are asked one after the other.
+             *     It may not be less than that of a member.
+             * @default null
              */
-            time_limit_seconds?: number;
+            time_limit_seconds?: number | null;
         };
         /**
          * @description - `weighted_mean`: The mean by `weights`.
@@ -8763,7 +8768,7 @@ export interface components {
             correct_reward?: number;
             /**
              * Format: double
-             * @description The reward of another number. A completion without one is unparsable and earns 0.
+             * @description The reward of another number. A completion without one is unparsable and earns 0, or this where it is less.
              * @default 0
              */
             wrong_reward?: number;

@@ -15,9 +15,9 @@ class AuditReason:
     """ Why a verifier is suspicious.
 
         Attributes:
-            code (str): `right_answers_fail`, `other_answers_pass`, `empty_passes`, `echo_passes`, `all_answers_pass`,
-                `errors`,
-                `not_deterministic` or `too_few_rows`.
+            code (str): `right_answers_fail`, `other_answers_pass`, `no_other_answers`, `empty_passes`, `echo_passes`,
+                `all_answers_pass`,
+                `errors`, `timed_out`, `crashed`, `not_deterministic` or `too_few_rows`.
             message (str):
      """
 

@@ -15,7 +15,8 @@ T = TypeVar("T", bound="RowCondition")
 
 @_attrs_define
 class RowCondition:
-    """ What a column must hold. A row without a value there is not kept, unless `present` is false.
+    """ What a column must hold. A row without a value there is not kept, unless `present` is false. A text that is wholly a
+    number counts as that number, because all values of CSV are texts.
 
         Attributes:
             column (str):

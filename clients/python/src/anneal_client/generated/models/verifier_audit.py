@@ -32,7 +32,8 @@ class VerifierAudit:
             reasons (list[AuditReason]): Why it is suspicious; empty where it is trusted.
             rows (int): Rows that were looked at.
             skipped (int): Rows with neither a completion nor an answer, which could not be judged.
-            from_completion (int): Judged rows whose text was the row's completion; that of the others was its answer.
+            from_completion (int): Judged rows whose text was the row's completion; that of the others was its answer, or a
+                reference program.
             passed (int):
             failed (int): Judged, with a reward below 0.5.
             unparsable (int): Held nothing to judge.

@@ -35,7 +35,7 @@ class VerifierExpression:
                 - `some`: Each number at most as often as the row gives it.
             correct_reward (float | Unset): The reward of an expression that reaches the target as it should. Default: 1.0.
             wrong_reward (float | Unset): The reward of another expression. A completion without one is unparsable and earns
-                0. Default: 0.0.
+                0, or this where it is less. Default: 0.0.
             time_limit_seconds (float | Unset): Seconds one verification may take. Default: 10.0.
      """
 

@@ -22,7 +22,8 @@ class VerifierJson:
         Attributes:
             type_ (Literal['json']):
             extract (VerifierJsonExtract | Unset): - `last`: The last complete object or list; what stands around it, such
-                as a code fence, is passed over.
+                as a code fence, is passed over. Where no list is expected, an object counts before a list of texts and numbers
+                that follows it.
                 - `all`: The whole completion, which must be JSON and nothing else.
             ignore_extra (bool | Unset): Members that are not expected, at any depth, make no difference. Default: False.
             partial (bool | Unset): An object earns the share of its members that are right, instead of 1 for all of them

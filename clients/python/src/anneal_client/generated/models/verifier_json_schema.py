@@ -28,7 +28,8 @@ class VerifierJsonSchema:
             schema_column (None | str | Unset): The column with the schema of each row, as JSON or as a text that holds
                 JSON.
             extract (VerifierJsonSchemaExtract | Unset): - `last`: The completion if it is JSON, otherwise its last complete
-                object or list, whatever stands around it.
+                object or list, whatever stands around it. Where the schema is not of type `array`, an object counts before a
+                list of texts and numbers that follows it.
                 - `all`: The whole completion, which must be JSON and nothing else, alone or in one code fence.
             partial (bool | Unset): A value that is not valid earns the share of the schema's `required` members that are
                 there and valid, and always

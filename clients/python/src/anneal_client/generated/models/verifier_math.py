@@ -37,8 +37,8 @@ class VerifierMath:
                 too many counted
                 against it. Default: False.
             correct_reward (float | Unset): The reward of the expected answer. Default: 1.0.
-            wrong_reward (float | Unset): The reward of another answer. A completion without one is unparsable and earns 0.
-                Default: 0.0.
+            wrong_reward (float | Unset): The reward of another answer. A completion without one is unparsable and earns 0,
+                or this where it is less. Default: 0.0.
             time_limit_seconds (float | Unset): Seconds one verification may take. Default: 10.0.
      """
 

@@ -39,7 +39,9 @@ class VerifierMulti:
             pass_ (float | Unset): The reward from which on a member counts as passed in `all` and `any`. Default: 1.0.
             gates (VerifierMultiGates | Unset): Members that must give at least this reward before the others are asked.
             closed_reward (float | Unset): The reward where a gate is closed. Default: 0.0.
-            time_limit_seconds (float | Unset): Seconds one verification may take. Default: 10.0.
+            time_limit_seconds (float | None | Unset): Seconds one verification may take; by default as many as its members
+                together, which are asked one after the other.
+                It may not be less than that of a member.
      """
 
     type_: Literal['multi']
@@ -51,7 +53,7 @@ class VerifierMulti:
     pass_: float | Unset = 1.0
     gates: VerifierMultiGates | Unset = UNSET
     closed_reward: float | Unset = 0.0
-    time_limit_seconds: float | Unset = 10.0
+    time_limit_seconds: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.verifier_multi_gates import VerifierMultiGates # noqa: PLC0415
@@ -93,7 +95,11 @@ class VerifierMulti:
 
         closed_reward = self.closed_reward
 
-        time_limit_seconds = self.time_limit_seconds
+        time_limit_seconds: float | None | Unset
+        if isinstance(self.time_limit_seconds, Unset):
+            time_limit_seconds = UNSET
+        else:
+            time_limit_seconds = self.time_limit_seconds
 
         field_dict: dict[str, Any] = {}
 
@@ -185,7 +191,14 @@ class VerifierMulti:
 
         closed_reward = d.pop("closed_reward", UNSET)
 
-        time_limit_seconds = d.pop("time_limit_seconds", UNSET)
+        def _parse_time_limit_seconds(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        time_limit_seconds = _parse_time_limit_seconds(d.pop("time_limit_seconds", UNSET))
 
         verifier_multi = cls(
             type_=type_,

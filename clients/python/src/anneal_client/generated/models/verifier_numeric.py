@@ -38,8 +38,8 @@ class VerifierNumeric:
             percent (VerifierNumericPercent | Unset): - `ignore`: `50%` is 50.
                 - `divide`: `50%` is 0.5.
             correct_reward (float | Unset): The reward of the expected number. Default: 1.0.
-            wrong_reward (float | Unset): The reward of another number. A completion without one is unparsable and earns 0.
-                Default: 0.0.
+            wrong_reward (float | Unset): The reward of another number. A completion without one is unparsable and earns 0,
+                or this where it is less. Default: 0.0.
             time_limit_seconds (float | Unset): Seconds one verification may take. Default: 10.0.
      """
 

@@ -116,17 +116,19 @@ def sync_detailed(
 ) -> Response[Problem | VerifierAudit]:
     """ Audit a verifier
 
-     Runs the verifier on a data set's own completions, or where there are none on the expected answers
-    as if a model had
-    written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. On the first
-    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
-    prompt, many answers
-    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
-    is kept for that
-    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
-    Looks at the first
-    rows, for at most ten seconds.
+     Runs the verifier on a data set's own completions, or where there are none on the reference programs
+    of rows of code, or
+    on the expected answers as if a model had written nothing else, and says how many of them pass. What
+    fails here would
+    punish a model for being right. On the first 100 rows it also tries what no model should be rewarded
+    for: the answers of
+    other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same
+    text again. The verdict
+    `trusted` or `suspicious` is kept for that configuration and those rows, and a job with
+    `"require_audit": true` is
+    refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the
+    first rows: for ten
+    seconds, or, of a verifier that may take longer, for up to two minutes.
 
     Args:
         id (str):
@@ -161,17 +163,19 @@ def sync(
 ) -> Problem | VerifierAudit | None:
     """ Audit a verifier
 
-     Runs the verifier on a data set's own completions, or where there are none on the expected answers
-    as if a model had
-    written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. On the first
-    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
-    prompt, many answers
-    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
-    is kept for that
-    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
-    Looks at the first
-    rows, for at most ten seconds.
+     Runs the verifier on a data set's own completions, or where there are none on the reference programs
+    of rows of code, or
+    on the expected answers as if a model had written nothing else, and says how many of them pass. What
+    fails here would
+    punish a model for being right. On the first 100 rows it also tries what no model should be rewarded
+    for: the answers of
+    other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same
+    text again. The verdict
+    `trusted` or `suspicious` is kept for that configuration and those rows, and a job with
+    `"require_audit": true` is
+    refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the
+    first rows: for ten
+    seconds, or, of a verifier that may take longer, for up to two minutes.
 
     Args:
         id (str):
@@ -201,17 +205,19 @@ async def asyncio_detailed(
 ) -> Response[Problem | VerifierAudit]:
     """ Audit a verifier
 
-     Runs the verifier on a data set's own completions, or where there are none on the expected answers
-    as if a model had
-    written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. On the first
-    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
-    prompt, many answers
-    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
-    is kept for that
-    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
-    Looks at the first
-    rows, for at most ten seconds.
+     Runs the verifier on a data set's own completions, or where there are none on the reference programs
+    of rows of code, or
+    on the expected answers as if a model had written nothing else, and says how many of them pass. What
+    fails here would
+    punish a model for being right. On the first 100 rows it also tries what no model should be rewarded
+    for: the answers of
+    other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same
+    text again. The verdict
+    `trusted` or `suspicious` is kept for that configuration and those rows, and a job with
+    `"require_audit": true` is
+    refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the
+    first rows: for ten
+    seconds, or, of a verifier that may take longer, for up to two minutes.
 
     Args:
         id (str):
@@ -246,17 +252,19 @@ async def asyncio(
 ) -> Problem | VerifierAudit | None:
     """ Audit a verifier
 
-     Runs the verifier on a data set's own completions, or where there are none on the expected answers
-    as if a model had
-    written nothing else, and says how many of them pass. What fails here would punish a model for being
-    right. On the first
-    100 rows it also tries what no model should be rewarded for: the answers of other rows, nothing, the
-    prompt, many answers
-    at once; texts that are far too long; and the same text again. The verdict `trusted` or `suspicious`
-    is kept for that
-    configuration and those rows, and a job with `"require_audit": true` is refused without the first.
-    Looks at the first
-    rows, for at most ten seconds.
+     Runs the verifier on a data set's own completions, or where there are none on the reference programs
+    of rows of code, or
+    on the expected answers as if a model had written nothing else, and says how many of them pass. What
+    fails here would
+    punish a model for being right. On the first 100 rows it also tries what no model should be rewarded
+    for: the answers of
+    other rows, nothing, the prompt, many answers at once; texts that are far too long; and the same
+    text again. The verdict
+    `trusted` or `suspicious` is kept for that configuration and those rows, and a job with
+    `"require_audit": true` is
+    refused without the first; it takes ten judged rows, or all where there are fewer. Looks at the
+    first rows: for ten
+    seconds, or, of a verifier that may take longer, for up to two minutes.
 
     Args:
         id (str):
