@@ -114,8 +114,9 @@ fn trust_cannot_be_had_by_asking_for_less() {
         (codes, reasons)
     };
     let wide = json!({"type": "numeric", "tolerance": 501});
-    assert_eq!(audit(&wide, 1000).0, ["other_answers_pass", "all_answers_pass"]);
-    assert_eq!(audit(&wide, 1).0, ["too_few_rows", "other_answers_pass", "all_answers_pass"]);
+    let found = ["too_few_rows", "other_answers_pass", "echo_passes", "all_answers_pass"];
+    assert_eq!(audit(&wide, 1000).0, found[1..]);
+    assert_eq!(audit(&wide, 1).0, found);
     let (codes, reasons) = audit(&json!({"type": "numeric"}), 3);
     assert_eq!(codes, ["too_few_rows"]);
     let message = reasons[0]["message"].as_str().unwrap();
