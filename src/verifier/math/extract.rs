@@ -353,8 +353,10 @@ fn sentence_of(text: &str) -> &str {
         match (bytes[at], next) {
             (b'$', b'$') => (inside, at) = (!inside, at + 1),
             (b'$', _) => inside = !inside,
-            (b'\\', b'(' | b'[') => inside = true,
-            (b'\\', b')' | b']') => inside = false,
+            (b'\\', mark) => {
+                inside = matches!(mark, b'(' | b'[') || inside && !matches!(mark, b')' | b']');
+                at += 1;
+            }
             (b'\n', _) if !inside => return &text[..at],
             (b'.', b' ' | b'\n') if !inside => return &text[..at],
             _ => {}
@@ -416,14 +418,13 @@ fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
     candidates.push(vec![Part::plain(text[start..end].trim_start_matches(['*', '"', ':']))]);
     let alone = &text[number.start..number.end];
     let percent = percent_follows(&text[number.end..]);
-    let part = match decimal_comma(alone) {
-        Some(text) => {
-            candidates.clear();
-            Part { text: Cow::Owned(text), percent, plain: true }
-        }
-        None => Part { percent, ..Part::plain(alone) },
-    };
-    candidates.push(vec![part]);
+    let enclosed = text[start..number.start].contains(['(', '[', '{']);
+    match decimal_comma(alone) {
+        // Within brackets a comma separates.
+        Some(_) if enclosed => {}
+        Some(text) => candidates = vec![vec![Part { text: Cow::Owned(text), percent, plain: true }]],
+        None => candidates.push(vec![Part { percent, ..Part::plain(alone) }]),
+    }
     candidates
 }
 
