@@ -34,6 +34,7 @@ mod relate;
 mod render;
 mod scan;
 mod text;
+mod touch;
 mod units;
 mod value;
 

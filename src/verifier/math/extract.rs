@@ -10,6 +10,7 @@ use memchr::memmem;
 use super::hedge;
 use super::lex::{MAX_ANSWER_BYTES, number_length};
 use super::scan::{self, Item};
+use super::touch::{Touch, touch};
 
 /// How much of the end of a text is searched for its last expression.
 const TAIL_BYTES: usize = 16_384;
@@ -46,6 +47,17 @@ impl<'t> Part<'t> {
 
     fn plain(text: &'t str) -> Self {
         Self { text: Cow::Borrowed(text), plain: true, percent: false }
+    }
+
+    /// The part with the sign that stands outside of its delimiters.
+    fn signed(self, touch: Touch) -> Self {
+        match touch {
+            Touch::Minus(_) if self.text.contains(['+', '-', '−']) => {
+                Self { text: Cow::Owned(format!("-({})", self.text)), ..self }
+            }
+            Touch::Minus(_) => Self { text: Cow::Owned(format!("-{}", self.text)), ..self },
+            Touch::Free | Touch::Part => self,
+        }
     }
 }
 
@@ -96,6 +108,10 @@ pub fn boxed(text: &str) -> Option<Candidate<'_>> {
         let from = text.len() - open.len();
         let Some(length) = closing(open) else { continue };
         let end = from + length + 1;
+        let touch = touch(text, start, end);
+        if touch == Touch::Part {
+            break;
+        }
         if !parts.is_empty() {
             if end > next {
                 // It holds the box that was found last.
@@ -105,8 +121,8 @@ pub fn boxed(text: &str) -> Option<Candidate<'_>> {
                 break;
             }
         }
-        next = start;
-        let part = Part { percent: percent_follows(&text[end..]), ..Part::latex(&open[..length]) };
+        next = if let Touch::Minus(sign) = touch { sign } else { start };
+        let part = Part { percent: percent_follows(&text[end..]), ..Part::latex(&open[..length]) }.signed(touch);
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -241,12 +257,12 @@ fn leading<'t>(text: &'t str, items: &[Item], writings: Writings) -> Vec<Candida
     const MOST_WORDS: usize = 8;
     let Some(first) = items.first() else { return Vec::new() };
     if first.latex {
-        let joined = |pair: &&[Item]| pair[1].latex && joins(&text[pair[0].after..pair[1].before]);
+        let joined = |pair: &&[Item]| pair[1].latex && joins(between(text, pair[0], pair[1]));
         let last = items.windows(2).take_while(joined).count();
         if !hedge::is_stated(text, first.before, items[last].after) {
             return Vec::new();
         }
-        return vec![parts(text, &items[..=last])];
+        return parts(text, &items[..=last]).into_iter().collect();
     }
     let behind = &text[first.end..];
     let next = behind.trim_start();
@@ -374,7 +390,7 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     let mut first = items.len() - 1;
     while first > 0
         && items[first - 1].latex == last.latex
-        && joins(&text[items[first - 1].after..items[first].before])
+        && joins(between(text, items[first - 1], items[first]))
         && (last.latex || !text[items[first - 1].after..items[first].before].trim().is_empty())
     {
         first -= 1;
@@ -388,20 +404,29 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     if !last.latex && !joined {
         return around(text, *last);
     }
-    vec![parts(text, &items[first..])]
+    parts(text, &items[first..]).into_iter().collect()
 }
 
-/// Items that are joined, each once.
-fn parts<'t>(text: &'t str, items: &[Item]) -> Candidate<'t> {
+/// What stands between two items, without the sign of the second one.
+fn between(text: &str, first: Item, second: Item) -> &str {
+    text[first.after..second.before].trim_end_matches(['-', '−'])
+}
+
+/// Items that are joined, each once; none where one of them is a part of something else.
+fn parts<'t>(text: &'t str, items: &[Item]) -> Option<Candidate<'t>> {
     let mut parts: Candidate<'_> = Vec::new();
     for item in items {
+        let touch = if item.latex { touch(text, item.before, item.after) } else { Touch::Free };
+        if touch == Touch::Part {
+            return None;
+        }
         let percent = percent_follows(&text[item.after..]);
-        let part = Part { percent, plain: !item.latex, ..Part::latex(&text[item.start..item.end]) };
+        let part = Part { percent, plain: !item.latex, ..Part::latex(&text[item.start..item.end]) }.signed(touch);
         if !parts.contains(&part) {
             parts.push(part);
         }
     }
-    parts
+    Some(parts)
 }
 
 /// A number in plain text: with its unit, with what is written to it without a space, and alone.
