@@ -186,8 +186,8 @@ impl Math {
         let answer = super::expected_answer(case, self.config.answer_column.as_deref()).map_err(Score::error)?;
         super::check_length("the completion", case.completion).map_err(Score::error)?;
         let mut arena = Arena::default();
-        let candidates = extract::expected(&answer);
-        let expected = expected(&candidates, &mut arena).ok_or_else(|| {
+        let wanted = extract::expected(&answer);
+        let expected = expected(&wanted, &mut arena).ok_or_else(|| {
             let beginning = super::quote(answer.trim());
             Score::error(format!(
                 "the expected answer {beginning} cannot be read as mathematics or words; correct the row"
@@ -210,7 +210,11 @@ impl Math {
             let beginning = super::quote(expected.source.trim());
             return Err(Score::error(format!("the expected answer {beginning} divides by zero; correct the row")));
         }
-        let share = self.share(&mut judge, &expected, &found);
+        let written = |part: &Part<'_>| !part.percent && part.text.trim() == expected.source.trim();
+        let alone = |candidate: &Candidate<'_>| matches!(&candidate[..], [part] if written(part));
+        // What is written the same is the same.
+        let repeats = wanted.iter().any(alone) && candidates.first().is_some_and(alone);
+        let share = if repeats { 1.0 } else { self.share(&mut judge, &expected, &found) };
         let Config { correct_reward, wrong_reward, .. } = self.config;
         let canonical = render::canonical(&mut judge, &found.value, found.source);
         let (given, wanted) = (super::quote(found.source.trim()), super::quote(expected.source.trim()));

@@ -275,18 +275,26 @@ fn leading<'t>(text: &'t str, items: &[Item], writings: Writings) -> Vec<Candida
     while ends.len() <= MOST_WORDS && at < text.len() {
         let spaces = text[at..].len() - text[at..].trim_start().len();
         let word = text[at + spaces..].find(char::is_whitespace).unwrap_or(text.len() - at - spaces);
-        if hedge::denies(&text[at + spaces..at + spaces + word]) {
+        // A sentence may go on behind a colon or a dash.
+        let goes_on = word_length(&text[at + spaces..]) > 1 && text[..at].ends_with([':', '-', '–', '—']);
+        if goes_on || hedge::denies(&text[at + spaces..at + spaces + word]) {
             break;
         }
         at += spaces + word;
         ends.push(text[..at].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'']).len());
     }
+    ends.iter_mut().for_each(|end| *end = text[..*end].trim_end_matches([' ', '–', '—']).len());
     ends.dedup();
     let start = word_start(text, first.start);
     let start = if text[..start].contains('=') { 0 } else { start };
     let of = |end: &usize| whole(text[start..*end].trim_start_matches(['*', '"', ':']));
     let plain = |part: Part<'t>| vec![if writings.latex { part } else { Part { plain: true, ..part } }];
     ends.iter().rev().filter(|end| **end >= first.end).map(|end| plain(of(end))).collect()
+}
+
+/// How many letters a text begins with.
+fn word_length(text: &str) -> usize {
+    text.chars().take_while(|c| c.is_alphabetic()).count()
 }
 
 /// The last expression of a text, or the text if it is short.

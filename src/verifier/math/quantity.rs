@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
         let letter = self.peek().text;
         match words {
             "" if degrees => matches!(letter, "C" | "F"),
-            "" => self.plain && units::is_known(letter),
+            "" => self.plain && units::is_known(letter) || self.is_speed(),
             words => self.plain || words.ends_with("/ "),
         }
     }

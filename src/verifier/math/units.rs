@@ -150,6 +150,26 @@ pub fn is_part(text: &str) -> bool {
     PARTS.contains(&word.strip_suffix('s').unwrap_or(word))
 }
 
+/// Whether a short run of letters is a word, such as `cup`, `PM` or `sq`, rather than a product of letters: a vowel
+/// between two consonants.
+pub fn is_short_word(name: &str) -> bool {
+    const WORDS: [&str; 20] = [
+        "AM", "PM", "am", "pm", "sq", "cu", "egg", "pie", "tie", "bee", "ant", "ice", "tea", "old", "pcs", "pts", "hrs",
+        "ans", "age", "lbs",
+    ];
+    let vowel = |byte: u8| b"aeiou".contains(&byte);
+    let spelled = match name.as_bytes() {
+        [first, second, third] => {
+            name.bytes().all(|byte| byte.is_ascii_lowercase())
+                && !vowel(*first) && !b"xyz".contains(first)
+                && vowel(*second)
+                && !vowel(*third)
+        }
+        _ => false,
+    };
+    spelled || WORDS.contains(&name)
+}
+
 /// Whether a word is a unit.
 pub fn is_known(name: &str) -> bool {
     entry(name).is_some()
