@@ -127,6 +127,8 @@ x^2/2 ~ x^2\frac12
 5000000 ~ 5 million
 2.5 million ~ 2500000
 60 ~ 5 dozen
+5 ~ 5\text{ dozen}
+5 ~ 5\text{ pairs}
 5\text{ million dollars} ~ \$5{,}000{,}000
 \frac{3}{4}\text{ of it} ~ 0.75
 3 ~ 3\text{ cups of flour}
@@ -355,8 +357,6 @@ x^{5/2} ~ x^2\frac12
 5 ~ 5\text{ thousand}
 5 ~ 5\text{ billion}
 5 ~ 5\text{ hundred}
-5 ~ 5\text{ dozen}
-5 ~ 5\text{ pairs}
 18 ~ 18\text{ squared}
 18 ~ 18\text{ cubed}
 18 ~ 18\text{ thirds}

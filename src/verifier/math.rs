@@ -205,6 +205,8 @@ impl Math {
             strict: self.config.strict,
             relations: self.config.allow_set_relation_comp,
         };
+        let counted = counted(&expected, &found);
+        let counted = counted.as_ref().and_then(|candidate| read(candidate, &mut arena));
         let mut judge = Judge::new(&mut arena, rules, MAX_STEPS);
         if judge.is_undefined(&expected.value) {
             let beginning = super::quote(expected.source.trim());
@@ -214,7 +216,10 @@ impl Math {
         let alone = |candidate: &Candidate<'_>| matches!(&candidate[..], [part] if written(part));
         // What is written the same is the same.
         let repeats = wanted.iter().any(alone) && candidates.first().is_some_and(alone);
-        let share = if repeats { 1.0 } else { self.share(&mut judge, &expected, &found) };
+        let mut share = if repeats { 1.0 } else { self.share(&mut judge, &expected, &found) };
+        if let Some(counted) = counted.filter(|_| share == 0.0) {
+            share = self.share(&mut judge, &expected, &counted);
+        }
         let Config { correct_reward, wrong_reward, .. } = self.config;
         let canonical = render::canonical(&mut judge, &found.value, found.source);
         let (given, wanted) = (super::quote(found.source.trim()), super::quote(expected.source.trim()));
@@ -325,6 +330,13 @@ fn expected<'t>(candidates: &'t [Candidate<'_>], arena: &mut Arena) -> Option<An
         }
         _ => others.iter().find_map(|candidate| read(candidate, arena)),
     }
+}
+
+/// The answer with its pairs, couples and dozens as what is counted, where a number alone is expected.
+fn counted(expected: &Answer<'_>, found: &Answer<'_>) -> Option<Candidate<'static>> {
+    let number = !expected.source.contains(char::is_alphabetic) && matches!(found.value, Value::Scalar { .. });
+    let text = units::counted(found.source).filter(|_| number)?;
+    Some(vec![Part { plain: !text.contains('\\'), text: text.into(), percent: false }])
 }
 
 /// Reads the parts of a candidate, several of them as one set.

@@ -171,8 +171,32 @@ fn percent_follows(text: &str) -> bool {
     ["%", "percent", "pct"].iter().any(|name| behind.starts_with(name))
 }
 
+/// What is said of an answer that was given before.
+enum Remark {
+    /// It may be an answer by itself.
+    Perhaps,
+    Surely,
+}
+
+/// Whether a sentence behind "answer is" is a remark on the answer, such as `correct`.
+fn remark(sentence: &str) -> Option<Remark> {
+    const SAID: [&str; 15] = [
+        "correct", "right", "reasonable", "consistent", "valid", "verified", "unclear", "incorrect", "wrong", "sensible",
+        "confirmed", "plausible", "accurate", "clear", "helpful",
+    ];
+    const ADVERBS: [&str; 5] = ["indeed", "also", "therefore", "thus", "not"];
+    let mathematics = sentence.contains(|c: char| c.is_ascii_digit() || "$\\=".contains(c));
+    let mut words = sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let first = words.find(|word| !ADVERBS.contains(word)).filter(|_| !mathematics)?;
+    match first {
+        "positive" | "negative" => Some(Remark::Perhaps),
+        first => SAID.contains(&first).then_some(Remark::Surely),
+    }
+}
+
 /// What follows the last "answer is" or "answer:".
 pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let mut remarked = None;
     for at in backward(text.as_bytes(), b"nswer").take(MAX_TRIES) {
         let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
         if !matches!(before, Some(b'a' | b'A')) {
@@ -187,12 +211,20 @@ pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         }
         let behind = verb.unwrap_or(name);
         let sentence = behind.trim_start_matches(|c: char| c.is_whitespace() || ":*".contains(c));
-        let candidates = beginning(sentence_of(head(sentence, MAX_SENTENCE_BYTES)), writings);
-        if !candidates.is_empty() {
-            return candidates;
+        let sentence = sentence_of(head(sentence, MAX_SENTENCE_BYTES));
+        let candidates = beginning(sentence, writings);
+        match remark(sentence).filter(|_| verb.is_some()) {
+            None if candidates.is_empty() => {}
+            None => return candidates,
+            Some(_) if remarked.is_some() => {}
+            Some(Remark::Perhaps) => remarked = Some(candidates),
+            Some(Remark::Surely) => {
+                let numbers = tail(&text[..at], TAIL_BYTES).contains(|c: char| c.is_ascii_digit());
+                remarked = Some(if numbers { Vec::new() } else { candidates });
+            }
         }
     }
-    Vec::new()
+    remarked.unwrap_or_default()
 }
 
 /// What follows the last marker on its line.

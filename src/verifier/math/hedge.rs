@@ -137,7 +137,8 @@ fn is_changed_behind(behind: &str) -> bool {
     let clause = &clause[..clause.find([',', '.', ';', ':', '?', '(', '\n']).unwrap_or(clause.len())];
     let mut words = clause.split_whitespace().map(bare).filter(|word| !word.is_empty());
     let Some(first) = words.next() else { return false };
-    let part = behind.starts_with(' ') && super::units::is_part(&first);
+    let part = [&*first, &*words.clone().next().unwrap_or_default()].join(" ");
+    let part = behind.starts_with(' ') && super::units::is_part(part.trim_end());
     part || CHANGES.contains(&&*first)
         || std::iter::once(first).chain(words).take(LONGEST_CLAUSE).any(|word| matches!(&*word, "or" | "nor"))
 }
