@@ -245,11 +245,7 @@ fn beginning(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         return Vec::new();
     }
     if let Some(behind) = hedge::negative(text).filter(|_| writings.plain) {
-        let mut candidates = beginning(behind, writings);
-        for part in candidates.iter_mut().flatten() {
-            part.text = Cow::Owned(format!("-{}", part.text));
-        }
-        return candidates;
+        return beginning(behind, writings).into_iter().map(negated).collect();
     }
     let mut candidates = wholly(text, writings);
     if let Some(letter) = choice(text).filter(|_| writings.plain) {
@@ -436,6 +432,9 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         first -= 1;
     }
     let start = if last.latex { items[first].before } else { word_start(text, items[first].start) };
+    if hedge::is_negative(&text[..start]) && hedge::is_stated(text, 0, last.after) {
+        return parts(text, &items[items.len() - 1..]).into_iter().map(negated).collect();
+    }
     if !hedge::is_stated(text, start, last.after) {
         return Vec::new();
     }
@@ -445,6 +444,11 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         return around(text, *last);
     }
     parts(text, &items[first..]).into_iter().collect()
+}
+
+/// A candidate with a minus sign before each part.
+fn negated(candidate: Candidate<'_>) -> Candidate<'_> {
+    candidate.into_iter().map(|part| part.signed(Touch::Minus(0))).collect()
 }
 
 /// What stands between two items, without the sign of the second one.

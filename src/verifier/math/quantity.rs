@@ -105,7 +105,13 @@ impl Parser<'_, '_> {
 
 /// Whether words behind a number change it instead of saying what is counted.
 fn says_more(words: &str) -> bool {
-    const LIMITS: [&str; 23] = [
+    const LIMITS: [&str; 29] = [
+        "is",
+        "are",
+        "was",
+        "wrong",
+        "incorrect",
+        "false",
         "or",
         "and",
         "more",
