@@ -33,6 +33,7 @@ mod rational;
 mod relate;
 mod render;
 mod scan;
+mod span;
 mod text;
 mod touch;
 mod units;

@@ -10,6 +10,7 @@ use memchr::memmem;
 use super::hedge;
 use super::lex::{MAX_ANSWER_BYTES, number_length};
 use super::scan::{self, Item};
+use super::span::{Span, bracketed, enclosing, span};
 use super::touch::{Touch, touch};
 
 /// How much of the end of a text is searched for its last expression.
@@ -439,7 +440,9 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         return Vec::new();
     }
     // Numbers in brackets are one answer.
-    let joined = first + 1 < items.len() && !text[start..items[first].start].contains(['(', '[', '{']);
+    let bracketed = text[start..items[first].start].contains(['(', '[', '{'])
+        || enclosing(text, items[first].start, last.after).is_some();
+    let joined = first + 1 < items.len() && !bracketed;
     if !last.latex && !joined {
         return around(text, *last);
     }
@@ -480,6 +483,12 @@ fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
     end =
         number.end + text[number.end..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'', '$']).len();
     let start = bracketed(text, start, end);
+    let base = word_begin(text, number.start).max(start);
+    match span(text, bracketed(text, base, end), end) {
+        Span::Alone => {}
+        Span::Unclear => return Vec::new(),
+        Span::Wider(text) => return vec![vec![Part { text, plain: true, percent: false }]],
+    }
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     if let Some(unit) = unit_end(text, end) {
         candidates.push(vec![Part::plain(text[start..unit].trim_start_matches(['*', '"', ':']))]);
@@ -508,14 +517,16 @@ fn number_length_of_digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
+/// The beginning of the word that `at` stands in.
+fn word_begin(text: &str, at: usize) -> usize {
+    let space = text[..at].rfind(char::is_whitespace);
+    space.map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8))
+}
+
 /// The beginning of the word that `at` stands in, and of those before it that operators join to it.
-fn word_start(text: &str, at: usize) -> usize {
+pub fn word_start(text: &str, at: usize) -> usize {
     const MOST_OPERANDS: usize = 8;
-    let begin = |at: usize| {
-        text[..at]
-            .rfind(char::is_whitespace)
-            .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8))
-    };
+    let begin = |at: usize| word_begin(text, at);
     let mut start = begin(at);
     for _ in 0..MOST_OPERANDS {
         let before = text[..start].trim_end_matches(' ');
@@ -526,19 +537,6 @@ fn word_start(text: &str, at: usize) -> usize {
         start = begin(text[..operator].trim_end_matches(' ').len());
     }
     start
-}
-
-/// `start`, or where the bracket was opened that is closed before `end`.
-fn bracketed(text: &str, start: usize, end: usize) -> usize {
-    const FARTHEST: usize = 256;
-    let count = |symbols: [char; 2]| text[start..end].matches(symbols).count();
-    if count([')', ']']) <= count(['(', '[']) {
-        return start;
-    }
-    let before = &text[..start];
-    let from = before.len() - tail(before, FARTHEST).len();
-    let open = before[from..].rfind(['(', '[']).map(|at| from + at);
-    open.filter(|open| !text[*open..start].contains('\n')).map_or(start, |open| word_start(text, open))
 }
 
 /// Where the unit ends that follows a number, with what multiplies the number before it.
