@@ -181,17 +181,15 @@ enum Remark {
 
 /// Whether a sentence behind "answer is" is a remark on the answer, such as `correct`.
 fn remark(sentence: &str) -> Option<Remark> {
-    const SAID: [&str; 15] = [
-        "correct", "right", "reasonable", "consistent", "valid", "verified", "unclear", "incorrect", "wrong", "sensible",
-        "confirmed", "plausible", "accurate", "clear", "helpful",
-    ];
     const ADVERBS: [&str; 5] = ["indeed", "also", "therefore", "thus", "not"];
     let mathematics = sentence.contains(|c: char| c.is_ascii_digit() || "$\\=".contains(c));
     let mut words = sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     let first = words.find(|word| !ADVERBS.contains(word)).filter(|_| !mathematics)?;
     match first {
         "positive" | "negative" => Some(Remark::Perhaps),
-        first => SAID.contains(&first).then_some(Remark::Surely),
+        "correct" | "right" | "reasonable" | "consistent" | "valid" | "verified" | "unclear" | "incorrect"
+        | "wrong" | "sensible" | "confirmed" | "plausible" | "accurate" | "clear" | "helpful" => Some(Remark::Surely),
+        _ => None,
     }
 }
 

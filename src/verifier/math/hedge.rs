@@ -50,17 +50,75 @@ fn words_behind(behind: &str) -> Vec<String> {
 }
 
 /// Words that bound the number directly behind them, or compute with it.
-const BOUNDS: [&str; 27] = [
-    "least", "most", "than", "under", "over", "above", "below", "between", "exceed", "exceeds", "exceeding", "or",
-    "half", "twice", "double", "triple", "thrice", "root", "negative", "minus", "square", "cube", "within", "maybe",
-    "perhaps", "possibly", "plus",
+const BOUNDS: [&str; 28] = [
+    "least",
+    "most",
+    "than",
+    "under",
+    "over",
+    "above",
+    "below",
+    "between",
+    "exceed",
+    "exceeds",
+    "exceeding",
+    "or",
+    "half",
+    "twice",
+    "double",
+    "triple",
+    "thrice",
+    "root",
+    "negative",
+    "minus",
+    "square",
+    "cube",
+    "within",
+    "maybe",
+    "perhaps",
+    "possibly",
+    "plus",
+    "near",
 ];
 
 /// Words that with `of` behind them take a part of the number, or compute with it. `A total of 18` is 18.
-const TAKE: [&str; 30] = [
-    "half", "halves", "third", "thirds", "quarter", "quarters", "fourth", "fourths", "fifth", "fifths", "sixth", "sixths",
-    "eighth", "eighths", "tenth", "tenths", "each", "some", "most", "none", "out", "any", "every", "percent", "root",
-    "square", "cube", "double", "multiple", "neither",
+const TAKE: [&str; 36] = [
+    "half",
+    "halves",
+    "third",
+    "thirds",
+    "quarter",
+    "quarters",
+    "fourth",
+    "fourths",
+    "fifth",
+    "fifths",
+    "sixth",
+    "sixths",
+    "eighth",
+    "eighths",
+    "tenth",
+    "tenths",
+    "each",
+    "some",
+    "most",
+    "none",
+    "out",
+    "any",
+    "every",
+    "percent",
+    "root",
+    "square",
+    "cube",
+    "double",
+    "multiple",
+    "neither",
+    "instead",
+    "reciprocal",
+    "opposite",
+    "divisor",
+    "log",
+    "logarithm",
 ];
 
 /// Whether the words before a number deny, bound or compute with it: `not 18`, `at least 3`, `half of 18`.
@@ -68,8 +126,8 @@ fn is_changed_before(words: &[String]) -> bool {
     // Between a bound and its number.
     const SKIPPED: [&str; 9] = ["a", "an", "the", "of", "about", "approximately", "roughly", "exactly", "only"];
     const COUNTED_UP: [&str; 20] = [
-        "add", "adds", "added", "adding", "sum", "sums", "round", "rounds", "rounded", "rounding", "come", "comes", "came",
-        "end", "ends", "ended", "wind", "winds", "bring", "brings",
+        "add", "adds", "added", "adding", "sum", "sums", "round", "rounds", "rounded", "rounding", "come", "comes",
+        "came", "end", "ends", "ended", "wind", "winds", "bring", "brings",
     ];
     let skipped = words.iter().take_while(|word| SKIPPED.contains(&&***word)).take(3).count();
     let of = words[..skipped].iter().any(|word| word == "of");
@@ -81,8 +139,11 @@ fn is_changed_before(words: &[String]) -> bool {
     }
     let following = |word: usize| near.get(word).map_or("", String::as_str);
     let bounded = match nearest {
-        "to" => following(1) == "up" && !near.iter().skip(2).take(2).any(|word| COUNTED_UP.contains(&&**word)),
         "times" => !following(1).is_empty(),
+        "to" if following(1) == "close" => true,
+        "to" => following(1) == "up" && !near.iter().skip(2).take(2).any(|word| COUNTED_UP.contains(&&**word)),
+        "from" => following(1) == "different",
+        "over" => !matches!(following(1), "left" | "turned" | "took"),
         "and" => near.iter().take(4).any(|word| word == "between"),
         nearest => BOUNDS.contains(&nearest),
     };
@@ -93,10 +154,59 @@ fn is_changed_before(words: &[String]) -> bool {
 fn is_denied(words: &[String]) -> bool {
     // What stands before these words does not reach the number, unless it denies the word itself.
     const TURNS: [&str; 54] = [
-        "is", "are", "it's", "equals", "but", "so", "then", "therefore", "thus", "hence", "because", "since", "which", "=",
-        "was", "were", "has", "have", "had", "would", "gets", "got", "gives", "gave", "costs", "cost", "needs", "needed",
-        "leaves", "leaving", "left", "pays", "paid", "took", "takes", "earns", "earned", "and", "makes", "made", "sells",
-        "sold", "spends", "spent", "comes", "came", "totals", "kept", "keeps", "remain", "remains", "will", "saves",
+        "is",
+        "are",
+        "it's",
+        "equals",
+        "but",
+        "so",
+        "then",
+        "therefore",
+        "thus",
+        "hence",
+        "because",
+        "since",
+        "which",
+        "=",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "would",
+        "gets",
+        "got",
+        "gives",
+        "gave",
+        "costs",
+        "cost",
+        "needs",
+        "needed",
+        "leaves",
+        "leaving",
+        "left",
+        "pays",
+        "paid",
+        "took",
+        "takes",
+        "earns",
+        "earned",
+        "and",
+        "makes",
+        "made",
+        "sells",
+        "sold",
+        "spends",
+        "spent",
+        "comes",
+        "came",
+        "totals",
+        "kept",
+        "keeps",
+        "remain",
+        "remains",
+        "will",
+        "saves",
         "saved",
     ];
     for (at, word) in words.iter().enumerate().take(WINDOW) {
@@ -112,7 +222,7 @@ fn is_denied(words: &[String]) -> bool {
 
 /// Whether the words behind a number change it: `3 or more`, `18 squared`, `20 tenths`, `18 is wrong`.
 fn is_changed_behind(words: &[String], share: bool, spaced: bool) -> bool {
-    const CHANGES: [&str; 5] = ["squared", "cubed", "factorial", "modulo", "mod"];
+    const CHANGES: [&str; 8] = ["squared", "cubed", "factorial", "modulo", "mod", "doubled", "halved", "tripled"];
     const LONGEST_CLAUSE: usize = 4;
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let first = word(0);
@@ -123,9 +233,8 @@ fn is_changed_behind(words: &[String], share: bool, spaced: bool) -> bool {
     // What is computed with it, and a number behind that.
     let by = usize::from(matches!(word(1), "by" | "than"));
     let computes = match first {
-        "plus" | "minus" | "times" | "divided" | "multiplied" | "over" | "to" | "through" | "base" | "less" | "more" => {
-            is_number(word(1 + by))
-        }
+        "plus" | "minus" | "times" | "divided" | "multiplied" | "over" | "to" | "through" | "base" | "less"
+        | "more" | "fewer" | "greater" | "higher" | "above" | "below" => is_number(word(1 + by)),
         "in" => word(1) == "base",
         "of" => share && is_number(word(1)),
         _ => false,
@@ -140,8 +249,7 @@ fn is_changed_behind(words: &[String], share: bool, spaced: bool) -> bool {
 
 /// Whether what follows a number says that it is not the answer.
 fn is_called_wrong(words: &[String]) -> bool {
-    const VERBS: [&str; 10] =
-        ["is", "isn't", "are", "aren't", "was", "wasn't", "cannot", "can't", "does", "doesn't"];
+    const VERBS: [&str; 10] = ["is", "isn't", "are", "aren't", "was", "wasn't", "cannot", "can't", "does", "doesn't"];
     const WRONG: [&str; 4] = ["wrong", "incorrect", "false", "impossible"];
     const RIGHT: [&str; 8] = ["the", "correct", "right", "answer", "possible", "valid", "true", "work"];
     const NEAR: usize = 3;
@@ -198,14 +306,26 @@ mod tests {
             let at = text.find("18").unwrap();
             is_stated(text, at, at + 2)
         };
-        for text in
-            ["it is 18", "a total of 18 eggs", "she has not 20 but 18", "it is 18 in 7 days", "20 are not red, so 18", "without tax it was 18"]
-        {
+        for text in [
+            "it is 18",
+            "a total of 18 eggs",
+            "she has not 20 but 18",
+            "it is 18 in 7 days",
+            "20 are not red, so 18",
+            "without tax it was 18",
+        ] {
             assert!(stated(text), "{text}");
         }
-        for text in
-            ["it isn't 18", "at least 18", "not equal to 18", "one of 18", "18 eggs or more", "18 squared", "of 18", "18 is wrong"]
-        {
+        for text in [
+            "it isn't 18",
+            "at least 18",
+            "not equal to 18",
+            "one of 18",
+            "18 eggs or more",
+            "18 squared",
+            "of 18",
+            "18 is wrong",
+        ] {
             assert!(!stated(text), "{text}");
         }
     }

@@ -105,7 +105,10 @@ impl Parser<'_, '_> {
 
 /// Whether words behind a number change it instead of saying what is counted.
 fn says_more(words: &str) -> bool {
-    const LIMITS: [&str; 29] = [
+    const LIMITS: [&str; 32] = [
+        "doubled",
+        "halved",
+        "tripled",
         "is",
         "are",
         "was",

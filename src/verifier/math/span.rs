@@ -41,7 +41,9 @@ pub fn span(text: &str, start: usize, end: usize) -> Span<'_> {
 
 fn previous(text: &str, at: usize) -> (usize, &str) {
     let before = text[..at].trim_end_matches(' ');
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + before[space..].chars().next().map_or(1, char::len_utf8));
+    let start = before
+        .rfind(char::is_whitespace)
+        .map_or(0, |space| space + before[space..].chars().next().map_or(1, char::len_utf8));
     (start, &before[start..])
 }
 

@@ -56,8 +56,8 @@ fn without_styles(text: &str) -> &str {
 
 fn changes_before(left: &str, inside: bool) -> bool {
     const OPERATORS: [&str; 22] = [
-        "\\times", "\\cdot", "\\div", "\\pm", "\\mp", "\\ast", "\\pi", "\\sin", "\\cos", "\\tan", "\\log", "\\ln", "\\neq",
-        "\\ne", "\\not", "\\sqrt{", "^{", "\\frac{", "\\dfrac{", "\\tfrac{", "}{", "!",
+        "\\times", "\\cdot", "\\div", "\\pm", "\\mp", "\\ast", "\\pi", "\\sin", "\\cos", "\\tan", "\\log", "\\ln",
+        "\\neq", "\\ne", "\\not", "\\sqrt{", "^{", "\\frac{", "\\dfrac{", "\\tfrac{", "}{", "!",
     ];
     let spaced = left.trim_end();
     let Some(last) = spaced.chars().next_back() else { return false };
@@ -98,10 +98,12 @@ fn is_factor(text: &str) -> bool {
 
 fn changes_behind(behind: &str, inside: bool) -> bool {
     const OPERATORS: [&str; 16] = [
-        "\\times", "\\cdot", "\\div", "\\pm", "\\mp", "\\ast", "\\pi", "\\sin", "\\cos", "\\tan", "\\log", "\\ln", "\\sqrt",
-        "\\frac", "\\dfrac", "}{",
+        "\\times", "\\cdot", "\\div", "\\pm", "\\mp", "\\ast", "\\pi", "\\sin", "\\cos", "\\tan", "\\log", "\\ln",
+        "\\sqrt", "\\frac", "\\dfrac", "}{",
     ];
-    let spaces = |rest: &'_ str| ["\\,", "\\;", "\\!", "\\ ", " ", "\\right)"].iter().find_map(|s| Some(rest.strip_prefix(s)?.len()));
+    let spaces = |rest: &'_ str| {
+        ["\\,", "\\;", "\\!", "\\ ", " ", "\\right)"].iter().find_map(|s| Some(rest.strip_prefix(s)?.len()))
+    };
     let mut next = behind;
     while let Some(length) = spaces(next) {
         next = &next[next.len() - length..];

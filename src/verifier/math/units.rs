@@ -170,14 +170,15 @@ pub fn is_part(text: &str) -> bool {
 /// between two consonants.
 pub fn is_short_word(name: &str) -> bool {
     const WORDS: [&str; 20] = [
-        "AM", "PM", "am", "pm", "sq", "cu", "egg", "pie", "tie", "bee", "ant", "ice", "tea", "old", "pcs", "pts", "hrs",
-        "ans", "age", "lbs",
+        "AM", "PM", "am", "pm", "sq", "cu", "egg", "pie", "tie", "bee", "ant", "ice", "tea", "old", "pcs", "pts",
+        "hrs", "ans", "age", "lbs",
     ];
     let vowel = |byte: u8| b"aeiou".contains(&byte);
     let spelled = match name.as_bytes() {
         [first, second, third] => {
             name.bytes().all(|byte| byte.is_ascii_lowercase())
-                && !vowel(*first) && !b"xyz".contains(first)
+                && !vowel(*first)
+                && !b"xyz".contains(first)
                 && vowel(*second)
                 && !vowel(*third)
         }
