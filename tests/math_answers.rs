@@ -127,6 +127,8 @@ x^2/2 ~ x^2\frac12
 5000000 ~ 5 million
 2.5 million ~ 2500000
 60 ~ 5 dozen
+5 ~ 5\text{ dozen}
+5 ~ 5\text{ pairs}
 5\text{ million dollars} ~ \$5{,}000{,}000
 \frac{3}{4}\text{ of it} ~ 0.75
 3 ~ 3\text{ cups of flour}
@@ -355,8 +357,6 @@ x^{5/2} ~ x^2\frac12
 5 ~ 5\text{ thousand}
 5 ~ 5\text{ billion}
 5 ~ 5\text{ hundred}
-5 ~ 5\text{ dozen}
-5 ~ 5\text{ pairs}
 18 ~ 18\text{ squared}
 18 ~ 18\text{ cubed}
 18 ~ 18\text{ thirds}
@@ -436,7 +436,7 @@ A\cup B ~ A\cap B
 25 ~ 2500\%
 "#;
 
-/// Expected answers and completions that give them.
+/// Expected answers and completions that give them, `⏎` for a new line.
 const STATED: &str = include_str!("data/math_stated.txt");
 
 /// Expected answers and completions that do not give them.
@@ -471,12 +471,13 @@ fn answers_that_only_look_alike_are_not_the_same() {
 
 #[test]
 fn sentences_give_the_answer_that_they_state() {
-    let cases = |text: &'static str| text.lines().filter_map(|line| line.split_once(" ~ "));
+    let case = |line: &'static str| line.split_once(" ~ ").map(|(gold, text)| (gold, text.replace('⏎', "\n")));
+    let cases = |text: &'static str| text.lines().filter_map(case);
     for (gold, completion) in cases(STATED) {
-        assert_eq!(score(json!({}), gold, completion).reward, 1.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, &completion).reward, 1.0, "{gold} in {completion:?}");
     }
     for (gold, completion) in cases(NOT_STATED) {
-        assert_eq!(score(json!({}), gold, completion).reward, 0.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, &completion).reward, 0.0, "{gold} in {completion:?}");
     }
 }
 
@@ -534,7 +535,7 @@ fn the_answer_is_looked_for_in_an_order() {
         ("Evelyn", "The answer is Evelyn."),
         ("B", "Answer: (B)"),
     ] {
-        assert_eq!(score(json!({}), gold, completion).reward, 1.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, &completion).reward, 1.0, "{gold} in {completion:?}");
     }
     for (gold, completion) in [
         ("12", "\\boxed{123"),
@@ -545,7 +546,7 @@ fn the_answer_is_looked_for_in_an_order() {
         ("5", "it follows that x is -5."),
         ("3", "I had 3 and now have 4"),
     ] {
-        assert_eq!(score(json!({}), gold, completion).reward, 0.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, &completion).reward, 0.0, "{gold} in {completion:?}");
     }
 }
 

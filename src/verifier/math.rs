@@ -33,7 +33,9 @@ mod rational;
 mod relate;
 mod render;
 mod scan;
+mod span;
 mod text;
+mod touch;
 mod units;
 mod value;
 
@@ -185,8 +187,8 @@ impl Math {
         let answer = super::expected_answer(case, self.config.answer_column.as_deref()).map_err(Score::error)?;
         super::check_length("the completion", case.completion).map_err(Score::error)?;
         let mut arena = Arena::default();
-        let candidates = extract::expected(&answer);
-        let expected = expected(&candidates, &mut arena).ok_or_else(|| {
+        let wanted = extract::expected(&answer);
+        let expected = expected(&wanted, &mut arena).ok_or_else(|| {
             let beginning = super::quote(answer.trim());
             Score::error(format!(
                 "the expected answer {beginning} cannot be read as mathematics or words; correct the row"
@@ -204,12 +206,21 @@ impl Math {
             strict: self.config.strict,
             relations: self.config.allow_set_relation_comp,
         };
+        let counted = counted(&expected, &found);
+        let counted = counted.as_ref().and_then(|candidate| read(candidate, &mut arena));
         let mut judge = Judge::new(&mut arena, rules, MAX_STEPS);
         if judge.is_undefined(&expected.value) {
             let beginning = super::quote(expected.source.trim());
             return Err(Score::error(format!("the expected answer {beginning} divides by zero; correct the row")));
         }
-        let share = self.share(&mut judge, &expected, &found);
+        let written = |part: &Part<'_>| !part.percent && part.text.trim() == expected.source.trim();
+        let alone = |candidate: &Candidate<'_>| matches!(&candidate[..], [part] if written(part));
+        // What is written the same is the same.
+        let repeats = wanted.iter().any(alone) && candidates.first().is_some_and(alone);
+        let mut share = if repeats { 1.0 } else { self.share(&mut judge, &expected, &found) };
+        if let Some(counted) = counted.filter(|_| share == 0.0) {
+            share = self.share(&mut judge, &expected, &counted);
+        }
         let Config { correct_reward, wrong_reward, .. } = self.config;
         let canonical = render::canonical(&mut judge, &found.value, found.source);
         let (given, wanted) = (super::quote(found.source.trim()), super::quote(expected.source.trim()));
@@ -320,6 +331,13 @@ fn expected<'t>(candidates: &'t [Candidate<'_>], arena: &mut Arena) -> Option<An
         }
         _ => others.iter().find_map(|candidate| read(candidate, arena)),
     }
+}
+
+/// The answer with its pairs, couples and dozens as what is counted, where a number alone is expected.
+fn counted(expected: &Answer<'_>, found: &Answer<'_>) -> Option<Candidate<'static>> {
+    let number = !expected.source.contains(char::is_alphabetic) && matches!(found.value, Value::Scalar { .. });
+    let text = units::counted(found.source).filter(|_| number)?;
+    Some(vec![Part { plain: !text.contains('\\'), text: text.into(), percent: false }])
 }
 
 /// Reads the parts of a candidate, several of them as one set.

@@ -10,6 +10,8 @@ use memchr::memmem;
 use super::hedge;
 use super::lex::{MAX_ANSWER_BYTES, number_length};
 use super::scan::{self, Item};
+use super::span::{Span, bracketed, enclosing, span};
+use super::touch::{Touch, touch};
 
 /// How much of the end of a text is searched for its last expression.
 const TAIL_BYTES: usize = 16_384;
@@ -46,6 +48,17 @@ impl<'t> Part<'t> {
 
     fn plain(text: &'t str) -> Self {
         Self { text: Cow::Borrowed(text), plain: true, percent: false }
+    }
+
+    /// The part with the sign that stands outside of its delimiters.
+    fn signed(self, touch: Touch) -> Self {
+        match touch {
+            Touch::Minus(_) if self.text.contains(['+', '-', '−']) => {
+                Self { text: Cow::Owned(format!("-({})", self.text)), ..self }
+            }
+            Touch::Minus(_) => Self { text: Cow::Owned(format!("-{}", self.text)), ..self },
+            Touch::Free | Touch::Part => self,
+        }
     }
 }
 
@@ -96,6 +109,10 @@ pub fn boxed(text: &str) -> Option<Candidate<'_>> {
         let from = text.len() - open.len();
         let Some(length) = closing(open) else { continue };
         let end = from + length + 1;
+        let touch = touch(text, start, end);
+        if touch == Touch::Part {
+            break;
+        }
         if !parts.is_empty() {
             if end > next {
                 // It holds the box that was found last.
@@ -105,8 +122,8 @@ pub fn boxed(text: &str) -> Option<Candidate<'_>> {
                 break;
             }
         }
-        next = start;
-        let part = Part { percent: percent_follows(&text[end..]), ..Part::latex(&open[..length]) };
+        next = if let Touch::Minus(sign) = touch { sign } else { start };
+        let part = Part { percent: percent_follows(&text[end..]), ..Part::latex(&open[..length]) }.signed(touch);
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -155,8 +172,30 @@ fn percent_follows(text: &str) -> bool {
     ["%", "percent", "pct"].iter().any(|name| behind.starts_with(name))
 }
 
+/// What is said of an answer that was given before.
+enum Remark {
+    /// It may be an answer by itself.
+    Perhaps,
+    Surely,
+}
+
+/// Whether a sentence behind "answer is" is a remark on the answer, such as `correct`.
+fn remark(sentence: &str) -> Option<Remark> {
+    const ADVERBS: [&str; 5] = ["indeed", "also", "therefore", "thus", "not"];
+    let mathematics = sentence.contains(|c: char| c.is_ascii_digit() || "$\\=".contains(c));
+    let mut words = sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let first = words.find(|word| !ADVERBS.contains(word)).filter(|_| !mathematics)?;
+    match first {
+        "positive" | "negative" => Some(Remark::Perhaps),
+        "correct" | "right" | "reasonable" | "consistent" | "valid" | "verified" | "unclear" | "incorrect"
+        | "wrong" | "sensible" | "confirmed" | "plausible" | "accurate" | "clear" | "helpful" => Some(Remark::Surely),
+        _ => None,
+    }
+}
+
 /// What follows the last "answer is" or "answer:".
 pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
+    let mut remarked = None;
     for at in backward(text.as_bytes(), b"nswer").take(MAX_TRIES) {
         let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
         if !matches!(before, Some(b'a' | b'A')) {
@@ -171,12 +210,20 @@ pub fn stated(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         }
         let behind = verb.unwrap_or(name);
         let sentence = behind.trim_start_matches(|c: char| c.is_whitespace() || ":*".contains(c));
-        let candidates = beginning(sentence_of(head(sentence, MAX_SENTENCE_BYTES)), writings);
-        if !candidates.is_empty() {
-            return candidates;
+        let sentence = sentence_of(head(sentence, MAX_SENTENCE_BYTES));
+        let candidates = beginning(sentence, writings);
+        match remark(sentence).filter(|_| verb.is_some()) {
+            None if candidates.is_empty() => {}
+            None => return candidates,
+            Some(_) if remarked.is_some() => {}
+            Some(Remark::Perhaps) => remarked = Some(candidates),
+            Some(Remark::Surely) => {
+                let numbers = tail(&text[..at], TAIL_BYTES).contains(|c: char| c.is_ascii_digit());
+                remarked = Some(if numbers { Vec::new() } else { candidates });
+            }
         }
     }
-    Vec::new()
+    remarked.unwrap_or_default()
 }
 
 /// What follows the last marker on its line.
@@ -197,11 +244,7 @@ fn beginning(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
         return Vec::new();
     }
     if let Some(behind) = hedge::negative(text).filter(|_| writings.plain) {
-        let mut candidates = beginning(behind, writings);
-        for part in candidates.iter_mut().flatten() {
-            part.text = Cow::Owned(format!("-{}", part.text));
-        }
-        return candidates;
+        return beginning(behind, writings).into_iter().map(negated).collect();
     }
     let mut candidates = wholly(text, writings);
     if let Some(letter) = choice(text).filter(|_| writings.plain) {
@@ -241,12 +284,12 @@ fn leading<'t>(text: &'t str, items: &[Item], writings: Writings) -> Vec<Candida
     const MOST_WORDS: usize = 8;
     let Some(first) = items.first() else { return Vec::new() };
     if first.latex {
-        let joined = |pair: &&[Item]| pair[1].latex && joins(&text[pair[0].after..pair[1].before]);
+        let joined = |pair: &&[Item]| pair[1].latex && joins(between(text, pair[0], pair[1]));
         let last = items.windows(2).take_while(joined).count();
         if !hedge::is_stated(text, first.before, items[last].after) {
             return Vec::new();
         }
-        return vec![parts(text, &items[..=last])];
+        return parts(text, &items[..=last]).into_iter().collect();
     }
     let behind = &text[first.end..];
     let next = behind.trim_start();
@@ -259,18 +302,26 @@ fn leading<'t>(text: &'t str, items: &[Item], writings: Writings) -> Vec<Candida
     while ends.len() <= MOST_WORDS && at < text.len() {
         let spaces = text[at..].len() - text[at..].trim_start().len();
         let word = text[at + spaces..].find(char::is_whitespace).unwrap_or(text.len() - at - spaces);
-        if hedge::denies(&text[at + spaces..at + spaces + word]) {
+        // A sentence may go on behind a colon or a dash.
+        let goes_on = word_length(&text[at + spaces..]) > 1 && text[..at].ends_with([':', '-', '–', '—']);
+        if goes_on || hedge::denies(&text[at + spaces..at + spaces + word]) {
             break;
         }
         at += spaces + word;
         ends.push(text[..at].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'']).len());
     }
+    ends.iter_mut().for_each(|end| *end = text[..*end].trim_end_matches([' ', '–', '—']).len());
     ends.dedup();
     let start = word_start(text, first.start);
     let start = if text[..start].contains('=') { 0 } else { start };
     let of = |end: &usize| whole(text[start..*end].trim_start_matches(['*', '"', ':']));
     let plain = |part: Part<'t>| vec![if writings.latex { part } else { Part { plain: true, ..part } }];
     ends.iter().rev().filter(|end| **end >= first.end).map(|end| plain(of(end))).collect()
+}
+
+/// How many letters a text begins with.
+fn word_length(text: &str) -> usize {
+    text.chars().take_while(|c| c.is_alphabetic()).count()
 }
 
 /// The last expression of a text, or the text if it is short.
@@ -353,8 +404,10 @@ fn sentence_of(text: &str) -> &str {
         match (bytes[at], next) {
             (b'$', b'$') => (inside, at) = (!inside, at + 1),
             (b'$', _) => inside = !inside,
-            (b'\\', b'(' | b'[') => inside = true,
-            (b'\\', b')' | b']') => inside = false,
+            (b'\\', mark) => {
+                inside = matches!(mark, b'(' | b'[') || inside && !matches!(mark, b')' | b']');
+                at += 1;
+            }
             (b'\n', _) if !inside => return &text[..at],
             (b'.', b' ' | b'\n') if !inside => return &text[..at],
             _ => {}
@@ -372,34 +425,53 @@ fn expressions(text: &str, writings: Writings) -> Vec<Candidate<'_>> {
     let mut first = items.len() - 1;
     while first > 0
         && items[first - 1].latex == last.latex
-        && joins(&text[items[first - 1].after..items[first].before])
+        && joins(between(text, items[first - 1], items[first]))
         && (last.latex || !text[items[first - 1].after..items[first].before].trim().is_empty())
     {
         first -= 1;
     }
     let start = if last.latex { items[first].before } else { word_start(text, items[first].start) };
+    if hedge::is_negative(&text[..start]) && hedge::is_stated(text, 0, last.after) {
+        return parts(text, &items[items.len() - 1..]).into_iter().map(negated).collect();
+    }
     if !hedge::is_stated(text, start, last.after) {
         return Vec::new();
     }
     // Numbers in brackets are one answer.
-    let joined = first + 1 < items.len() && !text[start..items[first].start].contains(['(', '[', '{']);
+    let bracketed = text[start..items[first].start].contains(['(', '[', '{'])
+        || enclosing(text, items[first].start, last.after).is_some();
+    let joined = first + 1 < items.len() && !bracketed;
     if !last.latex && !joined {
         return around(text, *last);
     }
-    vec![parts(text, &items[first..])]
+    parts(text, &items[first..]).into_iter().collect()
 }
 
-/// Items that are joined, each once.
-fn parts<'t>(text: &'t str, items: &[Item]) -> Candidate<'t> {
+/// A candidate with a minus sign before each part.
+fn negated(candidate: Candidate<'_>) -> Candidate<'_> {
+    candidate.into_iter().map(|part| part.signed(Touch::Minus(0))).collect()
+}
+
+/// What stands between two items, without the sign of the second one.
+fn between(text: &str, first: Item, second: Item) -> &str {
+    text[first.after..second.before].trim_end_matches(['-', '−'])
+}
+
+/// Items that are joined, each once; none where one of them is a part of something else.
+fn parts<'t>(text: &'t str, items: &[Item]) -> Option<Candidate<'t>> {
     let mut parts: Candidate<'_> = Vec::new();
     for item in items {
+        let touch = if item.latex { touch(text, item.before, item.after) } else { Touch::Free };
+        if touch == Touch::Part {
+            return None;
+        }
         let percent = percent_follows(&text[item.after..]);
-        let part = Part { percent, plain: !item.latex, ..Part::latex(&text[item.start..item.end]) };
+        let part = Part { percent, plain: !item.latex, ..Part::latex(&text[item.start..item.end]) }.signed(touch);
         if !parts.contains(&part) {
             parts.push(part);
         }
     }
-    parts
+    Some(parts)
 }
 
 /// A number in plain text: with its unit, with what is written to it without a space, and alone.
@@ -409,6 +481,12 @@ fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
     end =
         number.end + text[number.end..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '"', '\'', '$']).len();
     let start = bracketed(text, start, end);
+    let base = word_begin(text, number.start).max(start);
+    match span(text, bracketed(text, base, end), end) {
+        Span::Alone => {}
+        Span::Unclear => return Vec::new(),
+        Span::Wider(text) => return vec![vec![Part { text, plain: true, percent: false }]],
+    }
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     if let Some(unit) = unit_end(text, end) {
         candidates.push(vec![Part::plain(text[start..unit].trim_start_matches(['*', '"', ':']))]);
@@ -416,14 +494,13 @@ fn around(text: &str, number: Item) -> Vec<Candidate<'_>> {
     candidates.push(vec![Part::plain(text[start..end].trim_start_matches(['*', '"', ':']))]);
     let alone = &text[number.start..number.end];
     let percent = percent_follows(&text[number.end..]);
-    let part = match decimal_comma(alone) {
-        Some(text) => {
-            candidates.clear();
-            Part { text: Cow::Owned(text), percent, plain: true }
-        }
-        None => Part { percent, ..Part::plain(alone) },
-    };
-    candidates.push(vec![part]);
+    let enclosed = text[start..number.start].contains(['(', '[', '{']);
+    match decimal_comma(alone) {
+        // Within brackets a comma separates.
+        Some(_) if enclosed => {}
+        Some(text) => candidates = vec![vec![Part { text: Cow::Owned(text), percent, plain: true }]],
+        None => candidates.push(vec![Part { percent, ..Part::plain(alone) }]),
+    }
     candidates
 }
 
@@ -438,14 +515,16 @@ fn number_length_of_digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
+/// The beginning of the word that `at` stands in.
+fn word_begin(text: &str, at: usize) -> usize {
+    let space = text[..at].rfind(char::is_whitespace);
+    space.map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8))
+}
+
 /// The beginning of the word that `at` stands in, and of those before it that operators join to it.
-fn word_start(text: &str, at: usize) -> usize {
+pub fn word_start(text: &str, at: usize) -> usize {
     const MOST_OPERANDS: usize = 8;
-    let begin = |at: usize| {
-        text[..at]
-            .rfind(char::is_whitespace)
-            .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8))
-    };
+    let begin = |at: usize| word_begin(text, at);
     let mut start = begin(at);
     for _ in 0..MOST_OPERANDS {
         let before = text[..start].trim_end_matches(' ');
@@ -456,19 +535,6 @@ fn word_start(text: &str, at: usize) -> usize {
         start = begin(text[..operator].trim_end_matches(' ').len());
     }
     start
-}
-
-/// `start`, or where the bracket was opened that is closed before `end`.
-fn bracketed(text: &str, start: usize, end: usize) -> usize {
-    const FARTHEST: usize = 256;
-    let count = |symbols: [char; 2]| text[start..end].matches(symbols).count();
-    if count([')', ']']) <= count(['(', '[']) {
-        return start;
-    }
-    let before = &text[..start];
-    let from = before.len() - tail(before, FARTHEST).len();
-    let open = before[from..].rfind(['(', '[']).map(|at| from + at);
-    open.filter(|open| !text[*open..start].contains('\n')).map_or(start, |open| word_start(text, open))
 }
 
 /// Where the unit ends that follows a number, with what multiplies the number before it.

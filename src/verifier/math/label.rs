@@ -92,7 +92,8 @@ impl Parser<'_, '_> {
         while self.is_name() && parts < MOST {
             let token = self.peek();
             let capital = token.text.chars().all(char::is_uppercase);
-            let words = matches!(token.kind, Kind::Text) || (token.kind == Kind::Word && token.text.len() > 3);
+            let long = token.text.len() > 3 || self.is_label_word();
+            let words = matches!(token.kind, Kind::Text) || (token.kind == Kind::Word && long);
             wordy |= capital || words;
             if parts > 0 && !capital && matches!(token.kind, Kind::Letter | Kind::Command) {
                 return None;

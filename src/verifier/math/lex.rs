@@ -111,7 +111,8 @@ impl<'t> Lexer<'t> {
         let first = rest.chars().next()?;
         let point = first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if first.is_ascii_digit() || point {
-            let length = number_length(rest, self.depth == 0);
+            let whole = self.plain && self.at == 0 && is_decimal(rest);
+            let length = if whole { rest.len() } else { number_length(rest, self.depth == 0) };
             self.at += length;
             return self.push(Kind::Number, &rest[..length]);
         }
@@ -234,6 +235,11 @@ impl<'t> Lexer<'t> {
             // `\mathrm e` and the like: the style says nothing.
             return Some(());
         };
+        if let Some(behind) = inner.strip_prefix("\\$}") {
+            // A sign of a currency between braces.
+            self.at += rest.len() - behind.len();
+            return self.push(Kind::Symbol('$'), "$");
+        }
         let content = inner[..close].trim_matches([' ', '~']);
         let is_text = name.starts_with("text") || matches!(name, "mbox" | "hbox" | "emph" | "operatorname");
         let is_closed = inner[close..].starts_with('}');
@@ -315,6 +321,13 @@ impl<'t> Lexer<'t> {
     }
 }
 
+/// Whether a whole text is a decimal such as `0,125`, which is no list of two numbers.
+fn is_decimal(text: &str) -> bool {
+    const FEWEST_DIGITS: usize = 3;
+    let digits = text.strip_prefix("0,").unwrap_or("");
+    digits.len() >= FEWEST_DIGITS && !digits.ends_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The length of the number at the beginning of `text`. Thousands are separated by a comma (not within brackets, where
 /// it separates answers), `{,}`, `,\!`, `\,`, a space or an underscore before exactly three digits.
 pub fn number_length(text: &str, commas: bool) -> usize {
@@ -325,9 +338,6 @@ pub fn number_length(text: &str, commas: bool) -> usize {
         while let Some(gap) = separator(&text[at..], commas).filter(|gap| digits(at + gap) == 3) {
             at += gap + 3;
         }
-    } else if at == 1 && commas && bytes.get(1) == Some(&b',') && digits(2) > 0 {
-        // A comma behind a leading zero is a decimal one.
-        return 2 + digits(2);
     }
     if bytes.get(at) == Some(&b'.') && digits(at + 1) > 0 {
         at += 1 + digits(at + 1);
@@ -491,6 +501,7 @@ mod tests {
             ("32, 349", "32 , 349"),
             ("11,\\! 111,\\! 100", "11,\\! 111,\\! 100"),
             ("0,111", "0,111"),
+            ("0,1", "0 , 1"),
             ("\\\\dfrac{1}{2}\\\\le x", "\\frac { 1 } { 2 } ≤ x"),
             ("1\\text{ and } x<=2", "1 , x ≤ 2"),
             ("1orW", "1 , W"),

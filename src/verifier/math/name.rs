@@ -25,11 +25,21 @@ impl Parser<'_, '_> {
         let (word, next) = (self.peek().text, self.ahead(1));
         // In plain text a word before another one is a word and no product.
         let prose = self.plain && next.spaced && !matches!(next.kind, Kind::Symbol(_) | Kind::End);
-        if prose || word.len() > LONGEST || !word.is_ascii() {
+        let label = next.is(':') || (self.peek().kind == Kind::Word && self.is_label_word());
+        if prose || (self.plain && word.len() > 1 && label) || word.len() > LONGEST || !word.is_ascii() {
             return None;
         }
         self.split_off(1);
         self.symbol(&word[..1]).map(Operand::Expr)
+    }
+
+    /// Whether the short word that is next names something in plain text: `Sum`, `Tom`, `age`.
+    pub fn is_label_word(&self) -> bool {
+        let word = self.peek().text;
+        let capital = word.starts_with(|c: char| c.is_ascii_uppercase());
+        let small = word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+        let before = self.ahead(1).is('=') && super::units::is_short_word(word);
+        self.plain && (capital && small || before)
     }
 
     /// What a letter or a name stands for.

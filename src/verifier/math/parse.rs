@@ -194,7 +194,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             Kind::Letter => !self.is_unit_letter(),
             Kind::Word if self.plain && token.spaced => false,
             Kind::Word => {
-                let unit = units::is_known(token.text) || self.half_of_day();
+                let word = token.spaced && units::is_short_word(token.text);
+                let unit = word || units::is_known(token.text) || self.half_of_day();
                 token.text.len() <= 3 && !(unit && self.after_number())
             }
             Kind::Command => !matches!(token.text, "end" | "infty"),
@@ -214,7 +215,14 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let (token, next) = (self.peek(), self.ahead(1));
         let raised = token.text == "m" && next.is('^') && next.text != "^";
-        self.plain && (token.spaced || raised) && units::is_known(token.text) && self.after_number()
+        let unit = self.plain && (token.spaced || raised) && units::is_known(token.text);
+        (unit || self.is_speed()) && self.after_number()
+    }
+
+    /// Whether what is next is a unit such as `m/s`, with a space before it.
+    pub fn is_speed(&self) -> bool {
+        let (token, over) = (self.peek(), self.ahead(2));
+        token.spaced && token.text == "m" && self.ahead(1).is('/') && matches!(over.text, "s" | "h" | "min")
     }
 
     /// Whether `AM` or `PM` stands behind the minutes of a time.

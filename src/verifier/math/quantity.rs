@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
         let letter = self.peek().text;
         match words {
             "" if degrees => matches!(letter, "C" | "F"),
-            "" => self.plain && units::is_known(letter),
+            "" => self.plain && units::is_known(letter) || self.is_speed(),
             words => self.plain || words.ends_with("/ "),
         }
     }
@@ -105,7 +105,16 @@ impl Parser<'_, '_> {
 
 /// Whether words behind a number change it instead of saying what is counted.
 fn says_more(words: &str) -> bool {
-    const LIMITS: [&str; 23] = [
+    const LIMITS: [&str; 32] = [
+        "doubled",
+        "halved",
+        "tripled",
+        "is",
+        "are",
+        "was",
+        "wrong",
+        "incorrect",
+        "false",
         "or",
         "and",
         "more",

@@ -85,7 +85,7 @@ impl Closers {
             return length.map(|length| item(2, length, 2));
         }
         if let Some(inner) = rest.strip_prefix('$') {
-            let length = inner[..line(inner)].find('$')?;
+            let length = closing_dollar(&inner[..line(inner)])?;
             return is_mathematics(&inner[..length]).then(|| item(1, length, 1));
         }
         if rest.starts_with("\\begin{") {
@@ -105,6 +105,19 @@ impl Closers {
             return Some(Item { start, end, before: start, after: end, latex: true });
         }
         None
+    }
+}
+
+/// The place of the first dollar sign without a backslash before it.
+fn closing_dollar(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'$', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'$' {
+            return Some(at);
+        }
+        at += 2;
     }
 }
 

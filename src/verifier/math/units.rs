@@ -129,7 +129,21 @@ pub fn multiplied(text: &str) -> Option<(Rational, &str)> {
     Some((factor, rest))
 }
 
-/// Whether a text begins with a part of a whole, such as `tenths`, which makes a fraction of the number before it.
+/// A text in which pairs, couples and dozens are only something that is counted; None where it holds none.
+pub fn counted(text: &str) -> Option<String> {
+    const MAX_WORDS: usize = 64;
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let counts = |word: &str| matches!(multiplier(word), Some(2 | 12));
+    let ends = text.match_indices(|c: char| !is_letter(c)).map(|(at, mark)| at + mark.len());
+    let starts = std::iter::once(0).chain(ends);
+    let word_at = |start: &usize| text[*start..].split(|c: char| !is_letter(c)).next().is_some_and(counts);
+    let word = starts.take(MAX_WORDS).find(word_at)?;
+    let length = text[word..].find(|c: char| !is_letter(c)).unwrap_or(text.len() - word);
+    Some([&text[..word], "pieces", &text[word + length..]].concat())
+}
+
+/// Whether a text begins with a part of a whole, such as `tenths`, which makes a fraction of the number before it. Third
+/// graders are none, and quarters are coins unless they are of something.
 pub fn is_part(text: &str) -> bool {
     const PARTS: [&str; 13] = [
         "half",
@@ -146,8 +160,31 @@ pub fn is_part(text: &str) -> bool {
         "hundredth",
         "thousandth",
     ];
-    let word = text.split(' ').next().unwrap_or(text);
-    PARTS.contains(&word.strip_suffix('s').unwrap_or(word))
+    let mut words = text.split(' ');
+    let word = words.next().unwrap_or(text);
+    let word = word.strip_suffix('s').unwrap_or(word);
+    PARTS.contains(&word) && words.next().map_or(word != "quarter", |next| next == "of")
+}
+
+/// Whether a short run of letters is a word, such as `cup`, `PM` or `sq`, rather than a product of letters: a vowel
+/// between two consonants.
+pub fn is_short_word(name: &str) -> bool {
+    const WORDS: [&str; 20] = [
+        "AM", "PM", "am", "pm", "sq", "cu", "egg", "pie", "tie", "bee", "ant", "ice", "tea", "old", "pcs", "pts",
+        "hrs", "ans", "age", "lbs",
+    ];
+    let vowel = |byte: u8| b"aeiou".contains(&byte);
+    let spelled = match name.as_bytes() {
+        [first, second, third] => {
+            name.bytes().all(|byte| byte.is_ascii_lowercase())
+                && !vowel(*first)
+                && !b"xyz".contains(first)
+                && vowel(*second)
+                && !vowel(*third)
+        }
+        _ => false,
+    };
+    spelled || WORDS.contains(&name)
 }
 
 /// Whether a word is a unit.
