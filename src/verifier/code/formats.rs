@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use super::super::outside::sandbox::Tests;
 use super::super::quote;
+use super::reference;
 
 /// Bytes that packed tests may unpack to.
 const MOST_UNPACKED: u64 = 64 << 20;
@@ -205,7 +206,25 @@ impl<'a> Row<'a> {
         let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), name.to_owned()));
         let names = entry_point.iter().map(|name| first_name(name)).collect();
         // Without an entry point the tests may call whatever the program defines.
-        Ok(Task { checks: Checks::Tests(Tests { setup, tests, entry_point, names }), continues })
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues })
+    }
+
+    /// Tests that call the program, with what the row shows of one: its prompt, its reference, and code to begin with.
+    fn called(
+        &self,
+        setup: String,
+        tests: Result<String, Vec<String>>,
+        entry_point: Option<String>,
+        names: Vec<String>,
+    ) -> Tests {
+        let text = |column: &str| self.row.get(column).and_then(Value::as_str).unwrap_or_default();
+        let prompt = self.columns.prompt.as_deref().unwrap_or("prompt");
+        let shown = [text(prompt), text("starter_code"), text("code")].join("\n");
+        let shown = format!("{shown}\n{}", reference::of(self.row).unwrap_or_default());
+        // Structures that programs are given stand in comments.
+        let classes = defined(&shown, "class ").chain(defined(&shown, "# class ")).collect();
+        let functions = defined(&shown, "def ").chain(defined(&shown, "async def ")).collect();
+        Tests { setup, tests, entry_point, names, classes, functions }
     }
 
     fn human_eval(&self) -> Result<Task, String> {
@@ -214,7 +233,7 @@ impl<'a> Row<'a> {
         let tests = Ok(self.needed(&self.columns.tests, "test")?.to_owned());
         let mut names = definitions(prompt);
         names.push(entry.clone());
-        let tests = Tests { setup: String::new(), tests, entry_point: Some(entry.clone()), names };
+        let tests = self.called(String::new(), tests, Some(entry.clone()), names);
         Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
     }
 
@@ -244,7 +263,7 @@ impl<'a> Row<'a> {
         let mut names = definitions(prompt);
         names.push(entry.clone());
         let tests = Err((0..inputs.len()).map(test).collect());
-        let tests = Tests { setup, tests, entry_point: Some(entry.clone()), names };
+        let tests = self.called(setup, tests, Some(entry.clone()), names);
         Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
     }
 
@@ -266,7 +285,7 @@ impl<'a> Row<'a> {
         }
         // What the reference defines is what programs are asked for.
         let names = self.text(&None, "code")?.map(definitions).unwrap_or_default();
-        Ok(Task { checks: Checks::Tests(Tests { setup, tests, entry_point: None, names }), continues: None })
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, None, names)), continues: None })
     }
 
     fn live_code_bench(&self) -> Result<Task, String> {
@@ -395,7 +414,8 @@ fn functional(name: &str, count: usize, calls: &str, same: &str) -> Task {
     let setup = format!("{SAME}_calls = {calls}\n");
     let names = vec![String::from("Solution"), name.to_owned()];
     let entry_point = Some(format!("Solution.{name}"));
-    let tests = Tests { setup, tests: Err(tests.collect()), entry_point, names };
+    let (classes, functions) = (vec![String::from("Solution")], Vec::new());
+    let tests = Tests { setup, tests: Err(tests.collect()), entry_point, names, classes, functions };
     Task { checks: Checks::Tests(tests), continues: None }
 }
 
@@ -432,12 +452,17 @@ fn literal(text: &str) -> String {
 
 /// The names of functions and classes that begin a line.
 fn definitions(text: &str) -> Vec<String> {
-    let name = |line: &str| {
-        let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("class "))?;
-        let name: String = rest.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    defined(text, "def ").chain(defined(text, "class ")).collect()
+}
+
+/// The names behind a keyword that begins a line.
+fn defined(text: &str, keyword: &'static str) -> impl Iterator<Item = String> {
+    let name = move |line: &str| {
+        let rest = line.strip_prefix(keyword)?.trim_start();
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         (!name.is_empty()).then_some(name)
     };
-    text.lines().filter_map(name).collect()
+    text.lines().filter_map(name)
 }
 
 fn first_name(entry_point: &str) -> String {

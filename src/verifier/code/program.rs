@@ -135,7 +135,8 @@ mod tests {
     fn called(entry_point: Option<&str>, names: &[&str]) -> Task {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let entry_point = entry_point.map(str::to_owned);
-        let tests = Tests { setup: String::new(), tests: Err(Vec::new()), entry_point, names };
+        let (classes, functions) = (Vec::new(), Vec::new());
+        let tests = Tests { setup: String::new(), tests: Err(Vec::new()), entry_point, names, classes, functions };
         Task { checks: Checks::Tests(tests), continues: None }
     }
 

@@ -17,9 +17,11 @@ def attribute(target, name):
 class Remote:
     """An object of the program, which the program alone has.
 
-    `_say` is how far the program has the say over it: "makes" for a class that the tests know by a name with a capital
-    letter, "made" for what they made with it. Anything else is never handed a value that it could be compared with,
-    such as an expected one.
+    `_say` is how far the program has the say over it: "makes" for a class that the row or its tests show as one, "made"
+    for what the tests made with it. Anything else is never handed a value that it could be compared with, such as an
+    expected one. Where only a capital letter speaks for a class it "seems" to be one, and gives what is "like" an object:
+    that reckons with plain values, but what came of one ("given") is no number and no truth, as a function in its place
+    could be asked.
     """
 
     __slots__ = ("_number", "_say")
@@ -46,7 +48,8 @@ class Remote:
 
     def __call__(self, *args, **named):
         made = JUDGE.ask("call", self, list(args), named)
-        return Remote(number_of(made), "made") if say_of(self) == "makes" and type(made) is Remote else made
+        say = {"makes": "made", "seems": "like"}.get(say_of(self))
+        return Remote(number_of(made), say) if say and type(made) is Remote else made
 
     def __eq__(self, other):
         if type(other) is Remote or say_of(self) == "made":
@@ -58,6 +61,7 @@ class Remote:
         return not self == other
 
     def __bool__(self):
+        refuse_given(self)
         return JUDGE.ask("bool", self) is True
 
     def __contains__(self, value):
@@ -125,26 +129,55 @@ def number_of(value):
     return value.__dict__.get("_number") if issubclass(kind, Twin) else None
 
 
+def refuse_given(value):
+    """Keeps what was handed a plain value from being the number that says how far off it is."""
+    if say_of(value) == "given":
+        raise TypeError("what a class gives in arithmetic that the row does not show is no number")
+
+
 def forwarded(operation):
     return lambda self, *args: JUDGE.ask(operation, self, *args)
 
 
-def arithmetic(operation):
+def numeric(operation):
+    def ask(self, *args):
+        refuse_given(self)
+        return JUDGE.ask(operation, self, *args)
+
+    return ask
+
+
+def ordering(operation):
     def ask(self, other):
         if type(other) is not Remote and say_of(self) != "made":
             return NotImplemented
+        return JUDGE.ask(operation, self, other)
+
+    return ask
+
+
+def arithmetic(operation):
+    def ask(self, other):
+        say, plain = say_of(self), type(other) is not Remote
+        if plain and say not in ("made", "like", "given"):
+            return NotImplemented
         made = JUDGE.ask(operation, self, other)
-        return Remote(number_of(made), "made") if say_of(self) == "made" and type(made) is Remote else made
+        if type(made) is Remote:
+            return Remote(number_of(made), "given" if plain and say == "like" else say)
+        return made if say == "made" or not plain and say != "given" else NotImplemented
 
     return ask
 
 
 Remote.__doc__ = property(lambda self: JUDGE.ask("getattr", self, "__doc__"))
-for _name in """getitem setitem delitem neg pos invert abs index len iter next str repr hash int float reversed round
-format""".split():
+for _name in "getitem setitem delitem len iter next str repr hash reversed format".split():
     setattr(Remote, "__%s__" % _name, forwarded(_name))
+for _name in "neg pos invert abs index int float round".split():
+    setattr(Remote, "__%s__" % _name, numeric(_name))
+for _name in "lt le gt ge".split():
+    setattr(Remote, "__%s__" % _name, ordering(_name))
 for _name in OPERATIONS:
-    if _name.rstrip("_") in "lt le gt ge add sub mul truediv floordiv mod pow and or xor matmul lshift rshift".split():
+    if _name.rstrip("_") in "add sub mul truediv floordiv mod pow and or xor matmul lshift rshift".split():
         setattr(Remote, "__%s__" % _name.rstrip("_"), arithmetic(_name))
         if "r" + _name in OPERATIONS:
             setattr(Remote, "__r%s__" % _name.rstrip("_"), arithmetic("r" + _name))
@@ -309,8 +342,9 @@ def fill(judge, names, asked, calls, namespace):
                 value = judge.codec.decode(data)
             except Exception:
                 continue
-            if kind == "class" and name[:1].isupper() and name != entry:
-                value = Remote(number_of(value), "makes")
+            if kind == "class" and name != entry and name not in asked["functions"]:
+                if name[:1].isupper():
+                    value = Remote(number_of(value), "makes" if name in asked["classes"] else "seems")
             namespace[name] = solution.__dict__[name] = value
     sys.modules["solution"] = solution
     if entry:

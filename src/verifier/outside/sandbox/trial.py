@@ -21,6 +21,8 @@ MARK, LOOP = " checked", " looped"
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # By file: its lines, and the numbers of those that import.
 SOURCES = {}
+# What results have that are no objects of a class of the program's; arrays among them.
+PLAIN_ATTRIBUTES = {name for kind in TYPES.values() for name in dir(kind)} | set("all any dtype item shape size tolist".split())
 
 
 class Broken(Exception):
@@ -70,6 +72,24 @@ def directly_called(tree):
     return {node.func.id for node in calls if isinstance(node.func, ast.Name)}
 
 
+def used_as_classes(tree):
+    """Names that the tests use as only classes are used: for what they made, they ask for what no plain value has."""
+    nodes, makers, found = list(ast.walk(tree)), {}, set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            makers.update((target.id, node.value.func.id) for target in node.targets if isinstance(target, ast.Name))
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr not in PLAIN_ATTRIBUTES:
+            value = node.value
+            if isinstance(value, ast.Name):
+                found |= {value.id, makers.get(value.id)}
+            sides = [value.left, value.right] if isinstance(value, ast.BinOp) else [value]
+            found |= {side.func.id for side in sides if isinstance(side, ast.Call) and isinstance(side.func, ast.Name)}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            found |= {part.id for argument in node.args[1:] for part in ast.walk(argument) if isinstance(part, ast.Name)}
+    return found
+
+
 class Script:
     """A text of tests: its statements, and what of it checks something on its own."""
 
@@ -88,6 +108,7 @@ class Script:
         # Names that are functions here, and no modules.
         calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         self.calls = calls - {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+        self.classes = used_as_classes(self.tree)
         self.tree = Marks().visit(self.tree)
 
     def run(self, nodes):
@@ -376,6 +397,7 @@ def run_judge(limits, program):
         judge.tell(broken=why(error))
         return 0
     calls = set().union(*(script.calls for script in scripts))
+    asked["classes"] = set(asked["classes"]).union(setup.classes, *(script.classes for script in scripts))
     if not loaded(judge, asked, namespace, calls):
         return 0
     trial = Trial(judge, asked, namespace)
