@@ -89,8 +89,7 @@ class Remote:
 
     def __exit__(self, kind, error, trace):
         settled = JUDGE.ask("exit", self, error and described(error))
-        # Only what the program raised is the program's to settle.
-        return settled is True and of_program(error) is not None
+        return settled is True and may_settle(sys._getframe(1), error, trace)
 
 
 class Twin:
@@ -113,6 +112,11 @@ class Raised(Twin):
 def of_program(error):
     """What the program raised; none where it was not the program."""
     return getattr(error, "__dict__", {}).get("of_program")
+
+
+def blamed(error, told):
+    error.of_program = told
+    return error
 
 
 def say_of(value):
@@ -266,7 +270,11 @@ class Judge:
         if isinstance(answer.get("printed"), str):
             sys.stdout.write(answer["printed"])
         if "error" in answer:
-            raise self.error(answer["error"])
+            error = self.error(answer["error"])
+            if operation != "next" and isinstance(error, StopIteration):
+                # It would end the loop of the tests that it comes up in, as if there was nothing left to check.
+                error = blamed(RuntimeError("the program raised StopIteration"), "StopIteration")
+            raise error
         given = dict(enumerate(args[1])) | args[2] if operation == "call" else {}
         for place, after in answer.get("changed", []):
             if is_mutable(given.get(place)):
@@ -321,8 +329,7 @@ class Judge:
         except Exception:
             error = None
         error = error or ProgramError("%s: %s" % (name, text))
-        error.of_program = "%s: %s" % (name, text) if text else name
-        return error
+        return blamed(error, "%s: %s" % (name, text) if text else name)
 
     def tell(self, **line):
         os.write(self.verdict, json.dumps({"nonce": self.nonce, **line}).encode() + b"\n")
@@ -346,6 +353,8 @@ def fill(judge, names, asked, calls, namespace):
                 if name[:1].isupper():
                     value = Remote(number_of(value), "makes" if name in asked["classes"] else "seems")
             namespace[name] = solution.__dict__[name] = value
+    # What tests import or define themselves stays theirs where they import all names of the program; they have them anyway.
+    solution.__all__ = [name for name in solution.__dict__ if not name.startswith("_") and name not in asked["bound"]]
     sys.modules["solution"] = solution
     if entry:
         first, _, rest = entry.partition(".")
@@ -356,6 +365,7 @@ def fill(judge, names, asked, calls, namespace):
             raise AttributeError("the program does not define `%s`" % first)
         found = namespace[first]
         namespace["candidate"] = solution.candidate = getattr(found(), rest) if rest else found
+        solution.__all__.append("candidate")
 
 
 def loaded(judge, asked, namespace, calls):

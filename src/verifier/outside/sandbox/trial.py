@@ -19,8 +19,10 @@ import unittest
 NAME = "tests.py"
 MARK, LOOP = " checked", " looped"
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-# By file: its lines, and the numbers of those that import.
+# By file: its lines, and the numbers of those that import, that begin a quiet block, and that raise.
 SOURCES = {}
+# Names of the tests' own functions and classes that check something.
+CHECKING = set()
 # What results have that are no objects of a class of the program's; arrays among them.
 PLAIN_ATTRIBUTES = {name for kind in TYPES.values() for name in dir(kind)} | set("all any dtype item shape size tolist".split())
 
@@ -65,6 +67,36 @@ def is_check(node):
     return isinstance(node, (ast.Assert, ast.Raise))
 
 
+def quiet_blocks(tree):
+    """The lines of `with` statements whose blocks check nothing, and those where the tests raise something."""
+    nodes = list(ast.walk(tree))
+    asserts = {node for node in nodes if is_check(node) and not isinstance(node, ast.Raise)}
+    definitions = [node for node in nodes if isinstance(node, DEFINITIONS[:3])]
+    CHECKING.update(node.name for node in definitions if not asserts.isdisjoint(ast.walk(node)))
+    quiet, loud, raising = set(), set(), set()
+    for node in nodes:
+        if isinstance(node, ast.With):
+            parts = [part for statement in node.body for part in ast.walk(statement)]
+            called = {getattr(part, "attr", getattr(part, "id", "")) for part in parts}
+            lines = range(node.lineno, node.items[-1].context_expr.end_lineno + 1)
+            (quiet if called.isdisjoint(CHECKING) and asserts.isdisjoint(parts) else loud).update(lines)
+        elif isinstance(node, ast.Raise):
+            raising.update(range(node.lineno, node.end_lineno + 1))
+    return quiet - loud, raising
+
+
+def may_settle(frame, error, trace):
+    """Whether an exception in a block of `with` is the program's to settle: none that keeps a check from being made is."""
+    if error is None or frame.f_code.co_filename not in SOURCES:
+        return False
+    quiet = SOURCES[frame.f_code.co_filename][2]
+    while trace.tb_next:
+        trace = trace.tb_next
+    raised = trace.tb_frame.f_code.co_filename in SOURCES and not isinstance(error, AssertionError)
+    explicit = raised and trace.tb_lineno in SOURCES[trace.tb_frame.f_code.co_filename][3]
+    return frame.f_lineno in quiet and (explicit or of_program(error) is not None)
+
+
 def directly_called(tree):
     """The names that the script itself calls."""
     top = [node for node in tree.body if not isinstance(node, DEFINITIONS)]
@@ -90,6 +122,17 @@ def used_as_classes(tree):
     return found
 
 
+def bound_names(nodes):
+    """The names that tests give a meaning of their own."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, DEFINITIONS[:3]):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "solution":
+            yield from ((part.asname or part.name).partition(".")[0] for part in node.names)
+
+
 class Script:
     """A text of tests: its statements, and what of it checks something on its own."""
 
@@ -97,7 +140,7 @@ class Script:
         self.tree, self.name, self.namespace = ast.parse(text, name), name, namespace
         imports = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         lines = {line for node in imports for line in range(node.lineno, node.end_lineno + 1)}
-        SOURCES[name] = (text.splitlines(), lines)
+        SOURCES[name] = (text.splitlines(), lines, *quiet_blocks(self.tree))
         self.flags = 0
         for node in imports:
             for part in node.names if getattr(node, "module", "") == "__future__" else []:
@@ -108,7 +151,7 @@ class Script:
         # Names that are functions here, and no modules.
         calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         self.calls = calls - {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
-        self.classes = used_as_classes(self.tree)
+        self.classes, self.bound = used_as_classes(self.tree), set(bound_names(nodes))
         self.tree = Marks().visit(self.tree)
 
     def run(self, nodes):
@@ -398,6 +441,7 @@ def run_judge(limits, program):
         return 0
     calls = set().union(*(script.calls for script in scripts))
     asked["classes"] = set(asked["classes"]).union(setup.classes, *(script.classes for script in scripts))
+    asked["bound"] = setup.bound.union(*(script.bound for script in scripts))
     if not loaded(judge, asked, namespace, calls):
         return 0
     trial = Trial(judge, asked, namespace)
