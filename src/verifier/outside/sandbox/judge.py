@@ -196,6 +196,9 @@ class Judge:
         self.classes, self.out = {}, sys.stdout
         self.gone, self.broken = False, None
         self.checks = self.loops = self.asks = 0
+        # What a thread of a test raised, and whether the tests would have run cases themselves.
+        self.raised, self.runner = None, False
+        self.turn = threading.RLock()
 
     def uncrossable(self, why):
         """That the tests ask for what cannot be judged, which no `except` of theirs makes good."""
@@ -250,7 +253,8 @@ class Judge:
         if builtins.input is not INPUT:
             raise self.uncrossable("the tests replace `input`, which the program does not see")
         try:
-            return self.asked(operation, args)
+            with self.turn:
+                return self.asked(operation, args)
         except Gone:
             self.gone = True
             raise

@@ -228,7 +228,11 @@ def to_its_end(run):
 
 
 def settled(value):
-    """That a test has run, where calling it does that."""
+    """That a test has run, where calling it does that, and did not say that it failed."""
+    if type(value) is bool:
+        JUDGE.checked()
+        if not value:
+            raise AssertionError("it returned False")
     if inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
         raise Broken("a test is asynchronous or a generator, so that nothing of it runs: write it as a plain function")
 
@@ -248,6 +252,26 @@ class Outcome(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         if error is not None:
             self.raised.append(error[1])
+
+
+def join_threads():
+    """Waits for the threads that a test has started; its time is bounded by the alarm."""
+    for thread in threading.enumerate() if threading.active_count() > 1 else ():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def of_thread(told):
+    """Keeps what a thread of a test raised, which fails the test."""
+    error = told.exc_value or told.exc_type()
+    if not (isinstance(error, SystemExit) and not error.code):
+        JUDGE.raised = JUDGE.raised or error
+
+
+def run_none(*args, **named):
+    """Stands for runners of cases, which are found and run without them: their failures are not lost in it."""
+    JUDGE.runner = True
+    return unittest.TestResult()
 
 
 def run_case(kind, method):
@@ -338,13 +362,16 @@ class Trial:
         """What to tell of a test, without its name."""
         judge, failure = self.judge, None
         judge.checks = judge.loops = judge.asks = 0
+        judge.raised = None
         signal.setitimer(signal.ITIMER_REAL, self.asked["test_seconds"])
         try:
             settled(run())
+            join_threads()
         except Gone:
             pass
         except BaseException as error:
             failure = error
+        failure = failure or judge.raised
         if failure is not None and is_broken(failure):
             judge.broken = judge.broken or why(failure)
         if judge.broken:
@@ -390,11 +417,19 @@ class Trial:
     def whole(self, script):
         before = dict(self.namespace)
         to_its_end(script.run(script.tree.body))
-        for _, run in script.defined(before):
-            settled(run())
-            self.judge.checks += 1
-        if not self.has_checked():
+        checked, found = self.has_checked(), script.defined(before)
+        for name, run in found:
+            self.judge.checks = self.judge.loops = 0
+            self.found(name, run)
+        if not (checked or found):
             raise Broken("a test checks nothing: %s" % " ".join(SOURCES[script.name][0])[:80])
+
+    def found(self, name, run):
+        """Runs a test that the script defined, which has to check something."""
+        settled(run())
+        join_threads()
+        if not self.has_checked():
+            raise Broken("%s checks nothing: write what it asks for as an assertion" % name)
 
     def of_text(self, script):
         before, (parts, rest) = dict(self.namespace), script.parts()
@@ -414,11 +449,13 @@ class Trial:
             return self.judge.tell(broken=why(error))
         if script.tree.body and not (parts or checked or found):
             return self.judge.tell(broken="they check nothing")
+        # What it says of the cases that a runner of its own would have run is said by them.
+        checked = checked and not (found and self.judge.runner)
         self.count(len(parts) + checked + len(found))
         if checked:
             self.tell("", line)
         for name, run in found:
-            self.test(name, run)
+            self.test(name, functools.partial(self.found, name, run))
 
 
 def run_judge(limits, program):
@@ -428,8 +465,8 @@ def run_judge(limits, program):
     main = types.ModuleType("__main__")
     confine(limits, program)
     signal.setitimer(signal.ITIMER_REAL, asked["test_seconds"])
-    # The tests of a script are found without it, and their failures are not lost in it.
-    unittest.main = lambda *args, **named: None
+    unittest.main = unittest.TextTestRunner.run = run_none
+    threading.excepthook = of_thread
     sys.modules["__main__"], namespace = main, main.__dict__
     try:
         setup = Script(asked["setup"], "setup.py", namespace)
