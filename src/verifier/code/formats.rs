@@ -95,6 +95,8 @@ pub struct Task {
     pub checks: Checks,
     /// The prompt that a completion may go on, and the name that it defines.
     pub continues: Option<(String, String)>,
+    /// What the format's own harness puts before programs, which were written with it.
+    pub before: &'static str,
 }
 
 /// How it is checked.
@@ -199,14 +201,14 @@ impl<'a> Row<'a> {
             Value::Array(list) => Err(texts(name, list)?),
             _ => return Err(format!("column {} is neither a text nor a list of texts", quote(name))),
         };
-        let entry_point = self.text(&self.columns.entry_point, "entry_point")?.map(str::to_owned);
+        let entry_point = self.text(&self.columns.entry_point, "entry_point")?.map(entry_point);
         let setup = self.text(&self.columns.setup, "setup")?.unwrap_or_default().to_owned();
         // A prompt is the beginning of a program only where it is said to be.
         let prompt = self.columns.prompt.as_ref().map(|_| self.needed(&self.columns.prompt, "prompt")).transpose()?;
-        let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), name.to_owned()));
+        let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), first_name(name)));
         let names = entry_point.iter().map(|name| first_name(name)).collect();
         // Without an entry point the tests may call whatever the program defines.
-        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues })
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues, before: "" })
     }
 
     /// Tests that call the program, with what the row shows of one: its prompt, its reference, and code to begin with.
@@ -229,17 +231,17 @@ impl<'a> Row<'a> {
 
     fn human_eval(&self) -> Result<Task, String> {
         let prompt = self.needed(&self.columns.prompt, "prompt")?;
-        let entry = self.needed(&self.columns.entry_point, "entry_point")?.to_owned();
+        let entry = entry_point(self.needed(&self.columns.entry_point, "entry_point")?);
         let tests = Ok(self.needed(&self.columns.tests, "test")?.to_owned());
         let mut names = definitions(prompt);
-        names.push(entry.clone());
+        names.push(first_name(&entry));
         let tests = self.called(String::new(), tests, Some(entry.clone()), names);
-        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
+        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), first_name(&entry))), before: "" })
     }
 
     fn eval_plus(&self) -> Result<Task, String> {
         let prompt = self.needed(&self.columns.prompt, "prompt")?;
-        let entry = self.needed(&self.columns.entry_point, "entry_point")?.to_owned();
+        let entry = entry_point(self.needed(&self.columns.entry_point, "entry_point")?);
         let reference = format!("{prompt}{}", self.needed(&None, "canonical_solution")?);
         let mut inputs = Vec::new();
         for column in ["base_input", "plus_input"] {
@@ -261,10 +263,10 @@ impl<'a> Row<'a> {
             format!("_wanted = _expected({number})\nassert _same(candidate({given}), _wanted, {tolerance:e})")
         };
         let mut names = definitions(prompt);
-        names.push(entry.clone());
+        names.push(first_name(&entry));
         let tests = Err((0..inputs.len()).map(test).collect());
         let tests = self.called(setup, tests, Some(entry.clone()), names);
-        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
+        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), first_name(&entry))), before: "" })
     }
 
     fn mbpp(&self, tests: &'static str) -> Result<Task, String> {
@@ -285,7 +287,7 @@ impl<'a> Row<'a> {
         }
         // What the reference defines is what programs are asked for.
         let names = self.text(&None, "code")?.map(definitions).unwrap_or_default();
-        Ok(Task { checks: Checks::Tests(self.called(setup, tests, None, names)), continues: None })
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, None, names)), continues: None, before: "" })
     }
 
     fn live_code_bench(&self) -> Result<Task, String> {
@@ -392,6 +394,19 @@ def _same_or_first(a, b, tolerance):
     return _same(a, b, tolerance) or type(b) is list and len(b) == 1 and _same(a, b[0], tolerance)
 ";
 
+/// What sites that ask for functions import for them. Of names that the language has too, its own stay.
+const IMPORTS: &str = "from typing import *
+from math import *
+del pow
+from bisect import *
+from collections import *
+from copy import *
+from functools import *
+from heapq import *
+from itertools import *
+import bisect, collections, copy, functools, heapq, itertools, math, operator, random, re, string, sys, typing
+";
+
 /// What a reference gives, whose own failure is none of the program's.
 const REFERENCE: &str = "def _blamed(call):
     try:
@@ -416,11 +431,11 @@ fn functional(name: &str, count: usize, calls: &str, same: &str) -> Task {
     let entry_point = Some(format!("Solution.{name}"));
     let (classes, functions) = (vec![String::from("Solution")], Vec::new());
     let tests = Tests { setup, tests: Err(tests.collect()), entry_point, names, classes, functions };
-    Task { checks: Checks::Tests(tests), continues: None }
+    Task { checks: Checks::Tests(tests), continues: None, before: IMPORTS }
 }
 
 fn outputs(pairs: Vec<(String, String)>) -> Task {
-    Task { checks: Checks::Outputs(pairs), continues: None }
+    Task { checks: Checks::Outputs(pairs), continues: None, before: "" }
 }
 
 fn missing(column: &str) -> String {
@@ -463,6 +478,11 @@ fn defined(text: &str, keyword: &'static str) -> impl Iterator<Item = String> {
         (!name.is_empty()).then_some(name)
     };
     text.lines().filter_map(name)
+}
+
+/// `Solution().f` is `Solution.f`: a method of an object that is made for it.
+fn entry_point(text: &str) -> String {
+    text.replacen("().", ".", 1)
 }
 
 fn first_name(entry_point: &str) -> String {
