@@ -286,7 +286,8 @@ impl<'a> Row<'a> {
             _ => {}
         }
         // What the reference defines is what programs are asked for.
-        let names = self.text(&None, "code")?.map(definitions).unwrap_or_default();
+        let code = self.text(&None, "code")?.unwrap_or_default();
+        let names = definitions(code).into_iter().chain(assigned(code)).collect();
         Ok(Task { checks: Checks::Tests(self.called(setup, tests, None, names)), continues: None, before: "" })
     }
 
@@ -468,6 +469,16 @@ fn literal(text: &str) -> String {
 /// The names of functions and classes that begin a line.
 fn definitions(text: &str) -> Vec<String> {
     defined(text, "def ").chain(defined(text, "class ")).collect()
+}
+
+/// The names that begin a line and are given a value in it.
+fn assigned(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let name = name.trim_end();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        (is_name && !value.starts_with('=')).then(|| name.to_owned())
+    })
 }
 
 /// The names behind a keyword that begins a line.

@@ -133,6 +133,12 @@ def number_of(value):
     return value.__dict__.get("_number") if issubclass(kind, Twin) else None
 
 
+def is_same(one, other):
+    """Whether they are one object; of the program's where both stand for one of it."""
+    number = number_of(one)
+    return one is other or number is not None and number == number_of(other)
+
+
 def refuse_given(value):
     """Keeps what was handed a plain value from being the number that says how far off it is."""
     if say_of(value) == "given":
@@ -194,6 +200,8 @@ class Judge:
         # What the program put into an object of its own and the tests have in hand: number, value, and as it was.
         self.held = []
         self.classes, self.out = {}, sys.stdout
+        # The input of the tests, and the last one that the program was told of.
+        self.stdin = self.told_stdin = sys.stdin
         self.gone, self.broken = False, None
         self.checks = self.loops = self.asks = 0
         # What a thread of a test raised, and whether the tests would have run cases themselves.
@@ -265,7 +273,10 @@ class Judge:
         if operation == "call" and isinstance(args[2], dict):
             # Names of arguments are text and nothing else.
             encoded[2] = {"dict": [[name, self.codec.encode(item)] for name, item in args[2].items()]}
-        self.pipe.send({"do": operation, "args": encoded, "held": held, "listens": sys.stdout is not self.out})
+        request = {"do": operation, "args": encoded, "held": held, "listens": sys.stdout is not self.out}
+        if sys.stdin is not self.told_stdin:
+            request["stdin"], self.told_stdin = self.input(), sys.stdin
+        self.pipe.send(request)
         while True:
             answer = self.pipe.receive()
             if "call" not in answer:
@@ -289,6 +300,14 @@ class Judge:
         if "held" in answer:
             self.held = self.held[1 - MOST_HELD :] + [(answer["held"], value, answer["value"])]
         return value
+
+    def input(self):
+        """What is left in an input that the tests have put in the place of their own; none where it is their own again."""
+        if sys.stdin is self.stdin:
+            return None
+        if not isinstance(sys.stdin, io.TextIOBase):
+            raise self.uncrossable("the tests replace `sys.stdin` by what is no text")
+        return sys.stdin.read()
 
     def take_held(self):
         """What the tests did since to containers that they were handed out of the program's objects."""

@@ -17,7 +17,7 @@ import traceback
 import unittest
 
 NAME = "tests.py"
-MARK, LOOP = " checked", " looped"
+MARK, LOOP, SAME = " checked", " looped", " same"
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # By file: its lines, and the numbers of those that import, that begin a quiet block, and that raise.
 SOURCES = {}
@@ -39,11 +39,18 @@ class Enough(Exception):
 
 
 class Marks(ast.NodeTransformer):
-    """Puts a mark before each statement that checks something, and before each loop that may."""
+    """Puts a mark before each statement that checks something, and before each loop that may.
+
+    `is` asks for the object of the program behind two handles, of which there may be several for one.
+    """
 
     def visit(self, node):
         checks = isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS) and any(map(is_check, within(node)))
         self.generic_visit(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            same = ast.Call(ast.Name(SAME, ast.Load()), [node.left, *node.comparators], [])
+            same = same if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), same)
+            return ast.fix_missing_locations(ast.copy_location(same, node))
         if not checks:
             return node
         name = LOOP if isinstance(node, (ast.For, ast.While)) else MARK
@@ -268,6 +275,11 @@ def of_thread(told):
         JUDGE.raised = JUDGE.raised or error
 
 
+def assert_is(case, one, other, msg=None, wanted=True):
+    if is_same(one, other) is not wanted:
+        case.fail(case._formatMessage(msg, "%r is %s%r" % (one, "not " if wanted else "", other)))
+
+
 def run_none(*args, **named):
     """Stands for runners of cases, which are found and run without them: their failures are not lost in it."""
     JUDGE.runner = True
@@ -466,6 +478,8 @@ def run_judge(limits, program):
     confine(limits, program)
     signal.setitimer(signal.ITIMER_REAL, asked["test_seconds"])
     unittest.main = unittest.TextTestRunner.run = run_none
+    unittest.TestCase.assertIs = assert_is
+    unittest.TestCase.assertIsNot = lambda case, a, b, msg=None: assert_is(case, a, b, msg, False)
     threading.excepthook = of_thread
     sys.modules["__main__"], namespace = main, main.__dict__
     try:
@@ -482,7 +496,7 @@ def run_judge(limits, program):
     if not loaded(judge, asked, namespace, calls):
         return 0
     trial = Trial(judge, asked, namespace)
-    namespace.update({"_Broken": Broken, MARK: judge.checked, LOOP: judge.looped})
+    namespace.update({"_Broken": Broken, MARK: judge.checked, LOOP: judge.looped, SAME: is_same})
     try:
         setup.run(setup.tree.body)()
     except Gone:
