@@ -337,7 +337,9 @@ OPERATIONS.update({
 OPERATIONS.update(
     len=len, iter=iter, next=next, str=str, repr=repr, bool=bool, hash=hash, int=int, float=float, getattr=getattr,
     setattr=setattr, delattr=delattr, call=lambda target, args, named: target(*args, **named), isinstance=isinstance,
-    reversed=reversed, round=round, format=format, kind=lambda target: type(target).__name__, heart=heart_of, copy=copy.copy, deepcopy=copy.deepcopy,
+    issubclass=issubclass, type=type,
+    reversed=reversed, round=round, format=format, kind=lambda target: type(target).__name__,
+    heart=heart_of, copy=copy.copy, deepcopy=copy.deepcopy,
     enter=lambda target: type(target).__enter__(target), exit=leave,
 )
 

@@ -139,6 +139,17 @@ def is_same(one, other):
     return one is other or number is not None and number == number_of(other)
 
 
+def type_of(value, *rest):
+    return JUDGE.ask("type", value) if type(value) is Remote and not rest else type(value, *rest)
+
+
+def is_subclass(one, other):
+    """`issubclass`, where classes of the program's are among them."""
+    if type(one) is Remote and isinstance(other, tuple):
+        return any(is_subclass(one, each) for each in other)
+    return JUDGE.ask("issubclass", one, other) is True if type(one) is Remote else issubclass(one, other)
+
+
 def refuse_given(value):
     """Keeps what was handed a plain value from being the number that says how far off it is."""
     if say_of(value) == "given":

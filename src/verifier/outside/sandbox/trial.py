@@ -18,6 +18,7 @@ import unittest
 
 NAME = "tests.py"
 MARK, LOOP, SAME = " checked", " looped", " same"
+ASKED = {"type": type_of, "issubclass": is_subclass}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # By file: its lines, and the numbers of those that import, that begin a quiet block, and that raise.
 SOURCES = {}
@@ -41,7 +42,8 @@ class Enough(Exception):
 class Marks(ast.NodeTransformer):
     """Puts a mark before each statement that checks something, and before each loop that may.
 
-    `is` asks for the object of the program behind two handles, of which there may be several for one.
+    `is` asks for the object of the program behind two handles, of which there may be several for one, and `type` and
+    `issubclass` ask for its classes.
     """
 
     def visit(self, node):
@@ -51,6 +53,8 @@ class Marks(ast.NodeTransformer):
             same = ast.Call(ast.Name(SAME, ast.Load()), [node.left, *node.comparators], [])
             same = same if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), same)
             return ast.fix_missing_locations(ast.copy_location(same, node))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ASKED and not node.keywords:
+            node.func = ast.copy_location(ast.Name(" " + node.func.id, ast.Load()), node.func)
         if not checks:
             return node
         name = LOOP if isinstance(node, (ast.For, ast.While)) else MARK
@@ -497,6 +501,7 @@ def run_judge(limits, program):
         return 0
     trial = Trial(judge, asked, namespace)
     namespace.update({"_Broken": Broken, MARK: judge.checked, LOOP: judge.looped, SAME: is_same})
+    namespace.update({" " + name: ask for name, ask in ASKED.items()})
     try:
         setup.run(setup.tree.body)()
     except Gone:
