@@ -208,7 +208,10 @@ impl<'a> Row<'a> {
         let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), first_name(name)));
         let names = entry_point.iter().map(|name| first_name(name)).collect();
         // Without an entry point the tests may call whatever the program defines.
-        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues, before: "" })
+        // A method of `Solution` is what such sites ask for.
+        let is_method = entry_point.as_deref().is_some_and(|name| name.starts_with("Solution."));
+        let before = if is_method { IMPORTS } else { "" };
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues, before })
     }
 
     /// Tests that call the program, with what the row shows of one: its prompt, its reference, and code to begin with.
