@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use super::super::outside::sandbox::Tests;
 use super::super::quote;
+use super::reference;
 
 /// Bytes that packed tests may unpack to.
 const MOST_UNPACKED: u64 = 64 << 20;
@@ -94,6 +95,8 @@ pub struct Task {
     pub checks: Checks,
     /// The prompt that a completion may go on, and the name that it defines.
     pub continues: Option<(String, String)>,
+    /// What the format's own harness puts before programs, which were written with it.
+    pub before: &'static str,
 }
 
 /// How it is checked.
@@ -198,29 +201,50 @@ impl<'a> Row<'a> {
             Value::Array(list) => Err(texts(name, list)?),
             _ => return Err(format!("column {} is neither a text nor a list of texts", quote(name))),
         };
-        let entry_point = self.text(&self.columns.entry_point, "entry_point")?.map(str::to_owned);
+        let entry_point = self.text(&self.columns.entry_point, "entry_point")?.map(entry_point);
         let setup = self.text(&self.columns.setup, "setup")?.unwrap_or_default().to_owned();
         // A prompt is the beginning of a program only where it is said to be.
         let prompt = self.columns.prompt.as_ref().map(|_| self.needed(&self.columns.prompt, "prompt")).transpose()?;
-        let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), name.to_owned()));
+        let continues = prompt.zip(entry_point.as_deref()).map(|(prompt, name)| (prompt.to_owned(), first_name(name)));
         let names = entry_point.iter().map(|name| first_name(name)).collect();
         // Without an entry point the tests may call whatever the program defines.
-        Ok(Task { checks: Checks::Tests(Tests { setup, tests, entry_point, names }), continues })
+        // A method of `Solution` is what such sites ask for.
+        let is_method = entry_point.as_deref().is_some_and(|name| name.starts_with("Solution."));
+        let before = if is_method { IMPORTS } else { "" };
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, entry_point, names)), continues, before })
+    }
+
+    /// Tests that call the program, with what the row shows of one: its prompt, its reference, and code to begin with.
+    fn called(
+        &self,
+        setup: String,
+        tests: Result<String, Vec<String>>,
+        entry_point: Option<String>,
+        names: Vec<String>,
+    ) -> Tests {
+        let text = |column: &str| self.row.get(column).and_then(Value::as_str).unwrap_or_default();
+        let prompt = self.columns.prompt.as_deref().unwrap_or("prompt");
+        let shown = [text(prompt), text("starter_code"), text("code")].join("\n");
+        let shown = format!("{shown}\n{}", reference::of(self.row).unwrap_or_default());
+        // Structures that programs are given stand in comments.
+        let classes = defined(&shown, "class ").chain(defined(&shown, "# class ")).collect();
+        let functions = defined(&shown, "def ").chain(defined(&shown, "async def ")).collect();
+        Tests { setup, tests, entry_point, names, classes, functions }
     }
 
     fn human_eval(&self) -> Result<Task, String> {
         let prompt = self.needed(&self.columns.prompt, "prompt")?;
-        let entry = self.needed(&self.columns.entry_point, "entry_point")?.to_owned();
+        let entry = entry_point(self.needed(&self.columns.entry_point, "entry_point")?);
         let tests = Ok(self.needed(&self.columns.tests, "test")?.to_owned());
         let mut names = definitions(prompt);
-        names.push(entry.clone());
-        let tests = Tests { setup: String::new(), tests, entry_point: Some(entry.clone()), names };
-        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
+        names.push(first_name(&entry));
+        let tests = self.called(String::new(), tests, Some(entry.clone()), names);
+        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), first_name(&entry))), before: "" })
     }
 
     fn eval_plus(&self) -> Result<Task, String> {
         let prompt = self.needed(&self.columns.prompt, "prompt")?;
-        let entry = self.needed(&self.columns.entry_point, "entry_point")?.to_owned();
+        let entry = entry_point(self.needed(&self.columns.entry_point, "entry_point")?);
         let reference = format!("{prompt}{}", self.needed(&None, "canonical_solution")?);
         let mut inputs = Vec::new();
         for column in ["base_input", "plus_input"] {
@@ -242,10 +266,10 @@ impl<'a> Row<'a> {
             format!("_wanted = _expected({number})\nassert _same(candidate({given}), _wanted, {tolerance:e})")
         };
         let mut names = definitions(prompt);
-        names.push(entry.clone());
+        names.push(first_name(&entry));
         let tests = Err((0..inputs.len()).map(test).collect());
-        let tests = Tests { setup, tests, entry_point: Some(entry.clone()), names };
-        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), entry)) })
+        let tests = self.called(setup, tests, Some(entry.clone()), names);
+        Ok(Task { checks: Checks::Tests(tests), continues: Some((prompt.to_owned(), first_name(&entry))), before: "" })
     }
 
     fn mbpp(&self, tests: &'static str) -> Result<Task, String> {
@@ -265,8 +289,9 @@ impl<'a> Row<'a> {
             _ => {}
         }
         // What the reference defines is what programs are asked for.
-        let names = self.text(&None, "code")?.map(definitions).unwrap_or_default();
-        Ok(Task { checks: Checks::Tests(Tests { setup, tests, entry_point: None, names }), continues: None })
+        let code = self.text(&None, "code")?.unwrap_or_default();
+        let names = definitions(code).into_iter().chain(assigned(code)).collect();
+        Ok(Task { checks: Checks::Tests(self.called(setup, tests, None, names)), continues: None, before: "" })
     }
 
     fn live_code_bench(&self) -> Result<Task, String> {
@@ -373,6 +398,19 @@ def _same_or_first(a, b, tolerance):
     return _same(a, b, tolerance) or type(b) is list and len(b) == 1 and _same(a, b[0], tolerance)
 ";
 
+/// What sites that ask for functions import for them. Of names that the language has too, its own stay.
+const IMPORTS: &str = "from typing import *
+from math import *
+del pow
+from bisect import *
+from collections import *
+from copy import *
+from functools import *
+from heapq import *
+from itertools import *
+import bisect, collections, copy, functools, heapq, itertools, math, operator, random, re, string, sys, typing
+";
+
 /// What a reference gives, whose own failure is none of the program's.
 const REFERENCE: &str = "def _blamed(call):
     try:
@@ -395,12 +433,13 @@ fn functional(name: &str, count: usize, calls: &str, same: &str) -> Task {
     let setup = format!("{SAME}_calls = {calls}\n");
     let names = vec![String::from("Solution"), name.to_owned()];
     let entry_point = Some(format!("Solution.{name}"));
-    let tests = Tests { setup, tests: Err(tests.collect()), entry_point, names };
-    Task { checks: Checks::Tests(tests), continues: None }
+    let (classes, functions) = (vec![String::from("Solution")], Vec::new());
+    let tests = Tests { setup, tests: Err(tests.collect()), entry_point, names, classes, functions };
+    Task { checks: Checks::Tests(tests), continues: None, before: IMPORTS }
 }
 
 fn outputs(pairs: Vec<(String, String)>) -> Task {
-    Task { checks: Checks::Outputs(pairs), continues: None }
+    Task { checks: Checks::Outputs(pairs), continues: None, before: "" }
 }
 
 fn missing(column: &str) -> String {
@@ -432,12 +471,32 @@ fn literal(text: &str) -> String {
 
 /// The names of functions and classes that begin a line.
 fn definitions(text: &str) -> Vec<String> {
-    let name = |line: &str| {
-        let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("class "))?;
-        let name: String = rest.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    defined(text, "def ").chain(defined(text, "class ")).collect()
+}
+
+/// The names that begin a line and are given a value in it.
+fn assigned(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let name = name.trim_end();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        (is_name && !value.starts_with('=')).then(|| name.to_owned())
+    })
+}
+
+/// The names behind a keyword that begins a line.
+fn defined(text: &str, keyword: &'static str) -> impl Iterator<Item = String> {
+    let name = move |line: &str| {
+        let rest = line.strip_prefix(keyword)?.trim_start();
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         (!name.is_empty()).then_some(name)
     };
-    text.lines().filter_map(name).collect()
+    text.lines().filter_map(name)
+}
+
+/// `Solution().f` is `Solution.f`: a method of an object that is made for it.
+fn entry_point(text: &str) -> String {
+    text.replacen("().", ".", 1)
 }
 
 fn first_name(entry_point: &str) -> String {

@@ -21,11 +21,13 @@ pub fn of(completion: &str, task: &Task, language: &str) -> Option<String> {
     if code.trim().is_empty() {
         return None;
     }
-    let Some((prompt, name)) = &task.continues else { return Some(code) };
+    let Some((prompt, name)) = &task.continues else { return Some(future_first(&format!("{}{code}", task.before))) };
     let prompt = code_of(prompt, name);
     // What comes before the function in the prompt, its imports and the functions that it may call, stays.
     Some(match (definition(&code, name), definition(&prompt, name)) {
         (Some(_), Some(at)) => future_first(&format!("{}\n{code}", &prompt[..at])),
+        // A prompt that begins with imports is code, and what programs are written with.
+        (Some(_), None) if imports_first(&prompt) => future_first(&format!("{prompt}\n{code}")),
         (Some(_), None) => code,
         // A completion that goes on where the prompt ends.
         (None, _) => future_first(&format!("{prompt}{code}")),
@@ -111,6 +113,11 @@ fn code_of(prompt: &str, name: &str) -> String {
     code
 }
 
+fn imports_first(prompt: &str) -> bool {
+    let mut lines = prompt.lines().filter(|line| !line.trim().is_empty());
+    lines.next().is_some_and(|line| line.starts_with("import ") || line.starts_with("from "))
+}
+
 /// A program whose future statements come first, as they have to.
 fn future_first(program: &str) -> String {
     if !program.contains(FUTURE) {
@@ -129,14 +136,15 @@ mod tests {
 
     fn task(continues: Option<(&str, &str)>) -> Task {
         let continues = continues.map(|(prompt, name)| (prompt.to_owned(), name.to_owned()));
-        Task { checks: Checks::Outputs(Vec::new()), continues }
+        Task { checks: Checks::Outputs(Vec::new()), continues, before: "" }
     }
 
     fn called(entry_point: Option<&str>, names: &[&str]) -> Task {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let entry_point = entry_point.map(str::to_owned);
-        let tests = Tests { setup: String::new(), tests: Err(Vec::new()), entry_point, names };
-        Task { checks: Checks::Tests(tests), continues: None }
+        let (classes, functions) = (Vec::new(), Vec::new());
+        let tests = Tests { setup: String::new(), tests: Err(Vec::new()), entry_point, names, classes, functions };
+        Task { checks: Checks::Tests(tests), continues: None, before: "" }
     }
 
     fn python(completion: &str, task: &Task) -> Option<String> {

@@ -90,6 +90,7 @@ EXCEPTIONS = {
 TYPES = {kind.__name__: kind for kind in (
     bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type(None),
     fractions.Fraction, decimal.Decimal, collections.deque, collections.OrderedDict, collections.Counter,
+    collections.defaultdict, datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
 )}
 TYPES.update(EXCEPTIONS)
 
@@ -336,14 +337,16 @@ OPERATIONS.update({
 OPERATIONS.update(
     len=len, iter=iter, next=next, str=str, repr=repr, bool=bool, hash=hash, int=int, float=float, getattr=getattr,
     setattr=setattr, delattr=delattr, call=lambda target, args, named: target(*args, **named), isinstance=isinstance,
-    reversed=reversed, round=round, format=format, kind=lambda target: type(target).__name__, heart=heart_of, copy=copy.copy, deepcopy=copy.deepcopy,
+    issubclass=issubclass, type=type,
+    reversed=reversed, round=round, format=format, kind=lambda target: type(target).__name__,
+    heart=heart_of, copy=copy.copy, deepcopy=copy.deepcopy,
     enter=lambda target: type(target).__enter__(target), exit=leave,
 )
 
 
 class Solver:
     def __init__(self, pipe):
-        self.pipe = pipe
+        self.pipe, self.stdin = pipe, None
         self.codec = Codec(self.stand_in)
 
     def stand_in(self, kind, of):
@@ -394,6 +397,9 @@ class Solver:
             request = self.pipe.receive()
             if "do" not in request:
                 return request
+            if "stdin" in request:
+                text = request["stdin"]
+                sys.stdin = self.stdin if text is None else io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
             out, sys.stdout = sys.stdout, io.StringIO() if request.get("listens") else sys.stdout
             try:
                 answer = self.done(request)
@@ -434,7 +440,8 @@ class Solver:
 def run_solver(limits, program):
     text = contents(5)
     solver = Solver(Pipe(3, 4))
-    sys.stdin, sys.stdout = open(0), open(1, "w")
+    solver.stdin = sys.stdin = open(0)
+    sys.stdout = open(1, "w")
     sys.stderr = open(2, "w", buffering=1)
     sys.argv = ["main.py"]
     confine(limits, program)

@@ -17,9 +17,11 @@ def attribute(target, name):
 class Remote:
     """An object of the program, which the program alone has.
 
-    `_say` is how far the program has the say over it: "makes" for a class that the tests know by a name with a capital
-    letter, "made" for what they made with it. Anything else is never handed a value that it could be compared with,
-    such as an expected one.
+    `_say` is how far the program has the say over it: "makes" for a class that the row or its tests show as one, "made"
+    for what the tests made with it. Anything else is never handed a value that it could be compared with, such as an
+    expected one. Where only a capital letter speaks for a class it "seems" to be one, and gives what is "like" an object:
+    that reckons with plain values, but what came of one ("given") is no number and no truth, as a function in its place
+    could be asked.
     """
 
     __slots__ = ("_number", "_say")
@@ -46,7 +48,8 @@ class Remote:
 
     def __call__(self, *args, **named):
         made = JUDGE.ask("call", self, list(args), named)
-        return Remote(number_of(made), "made") if say_of(self) == "makes" and type(made) is Remote else made
+        say = {"makes": "made", "seems": "like"}.get(say_of(self))
+        return Remote(number_of(made), say) if say and type(made) is Remote else made
 
     def __eq__(self, other):
         if type(other) is Remote or say_of(self) == "made":
@@ -58,6 +61,7 @@ class Remote:
         return not self == other
 
     def __bool__(self):
+        refuse_given(self)
         return JUDGE.ask("bool", self) is True
 
     def __contains__(self, value):
@@ -85,8 +89,7 @@ class Remote:
 
     def __exit__(self, kind, error, trace):
         settled = JUDGE.ask("exit", self, error and described(error))
-        # Only what the program raised is the program's to settle.
-        return settled is True and of_program(error) is not None
+        return settled is True and may_settle(sys._getframe(1), error, trace)
 
 
 class Twin:
@@ -111,6 +114,11 @@ def of_program(error):
     return getattr(error, "__dict__", {}).get("of_program")
 
 
+def blamed(error, told):
+    error.of_program = told
+    return error
+
+
 def say_of(value):
     return object.__getattribute__(value, "_say") if type(value) is Remote else ""
 
@@ -125,26 +133,72 @@ def number_of(value):
     return value.__dict__.get("_number") if issubclass(kind, Twin) else None
 
 
+def is_same(one, other):
+    """Whether they are one object; of the program's where both stand for one of it."""
+    number = number_of(one)
+    return one is other or number is not None and number == number_of(other)
+
+
+def type_of(value, *rest):
+    return JUDGE.ask("type", value) if type(value) is Remote and not rest else type(value, *rest)
+
+
+def is_subclass(one, other):
+    """`issubclass`, where classes of the program's are among them."""
+    if type(one) is Remote and isinstance(other, tuple):
+        return any(is_subclass(one, each) for each in other)
+    return JUDGE.ask("issubclass", one, other) is True if type(one) is Remote else issubclass(one, other)
+
+
+def refuse_given(value):
+    """Keeps what was handed a plain value from being the number that says how far off it is."""
+    if say_of(value) == "given":
+        raise TypeError("what a class gives in arithmetic that the row does not show is no number")
+
+
 def forwarded(operation):
     return lambda self, *args: JUDGE.ask(operation, self, *args)
 
 
-def arithmetic(operation):
+def numeric(operation):
+    def ask(self, *args):
+        refuse_given(self)
+        return JUDGE.ask(operation, self, *args)
+
+    return ask
+
+
+def ordering(operation):
     def ask(self, other):
         if type(other) is not Remote and say_of(self) != "made":
             return NotImplemented
+        return JUDGE.ask(operation, self, other)
+
+    return ask
+
+
+def arithmetic(operation):
+    def ask(self, other):
+        say, plain = say_of(self), type(other) is not Remote
+        if plain and say not in ("made", "like", "given"):
+            return NotImplemented
         made = JUDGE.ask(operation, self, other)
-        return Remote(number_of(made), "made") if say_of(self) == "made" and type(made) is Remote else made
+        if type(made) is Remote:
+            return Remote(number_of(made), "given" if plain and say == "like" else say)
+        return made if say == "made" or not plain and say != "given" else NotImplemented
 
     return ask
 
 
 Remote.__doc__ = property(lambda self: JUDGE.ask("getattr", self, "__doc__"))
-for _name in """getitem setitem delitem neg pos invert abs index len iter next str repr hash int float reversed round
-format""".split():
+for _name in "getitem setitem delitem len iter next str repr hash reversed format".split():
     setattr(Remote, "__%s__" % _name, forwarded(_name))
+for _name in "neg pos invert abs index int float round".split():
+    setattr(Remote, "__%s__" % _name, numeric(_name))
+for _name in "lt le gt ge".split():
+    setattr(Remote, "__%s__" % _name, ordering(_name))
 for _name in OPERATIONS:
-    if _name.rstrip("_") in "lt le gt ge add sub mul truediv floordiv mod pow and or xor matmul lshift rshift".split():
+    if _name.rstrip("_") in "add sub mul truediv floordiv mod pow and or xor matmul lshift rshift".split():
         setattr(Remote, "__%s__" % _name.rstrip("_"), arithmetic(_name))
         if "r" + _name in OPERATIONS:
             setattr(Remote, "__r%s__" % _name.rstrip("_"), arithmetic("r" + _name))
@@ -157,8 +211,13 @@ class Judge:
         # What the program put into an object of its own and the tests have in hand: number, value, and as it was.
         self.held = []
         self.classes, self.out = {}, sys.stdout
+        # The input of the tests, and the last one that the program was told of.
+        self.stdin = self.told_stdin = sys.stdin
         self.gone, self.broken = False, None
         self.checks = self.loops = self.asks = 0
+        # What a thread of a test raised, and whether the tests would have run cases themselves.
+        self.raised, self.runner = None, False
+        self.turn = threading.RLock()
 
     def uncrossable(self, why):
         """That the tests ask for what cannot be judged, which no `except` of theirs makes good."""
@@ -213,7 +272,8 @@ class Judge:
         if builtins.input is not INPUT:
             raise self.uncrossable("the tests replace `input`, which the program does not see")
         try:
-            return self.asked(operation, args)
+            with self.turn:
+                return self.asked(operation, args)
         except Gone:
             self.gone = True
             raise
@@ -224,7 +284,10 @@ class Judge:
         if operation == "call" and isinstance(args[2], dict):
             # Names of arguments are text and nothing else.
             encoded[2] = {"dict": [[name, self.codec.encode(item)] for name, item in args[2].items()]}
-        self.pipe.send({"do": operation, "args": encoded, "held": held, "listens": sys.stdout is not self.out})
+        request = {"do": operation, "args": encoded, "held": held, "listens": sys.stdout is not self.out}
+        if sys.stdin is not self.told_stdin:
+            request["stdin"], self.told_stdin = self.input(), sys.stdin
+        self.pipe.send(request)
         while True:
             answer = self.pipe.receive()
             if "call" not in answer:
@@ -233,7 +296,11 @@ class Judge:
         if isinstance(answer.get("printed"), str):
             sys.stdout.write(answer["printed"])
         if "error" in answer:
-            raise self.error(answer["error"])
+            error = self.error(answer["error"])
+            if operation != "next" and isinstance(error, StopIteration):
+                # It would end the loop of the tests that it comes up in, as if there was nothing left to check.
+                error = blamed(RuntimeError("the program raised StopIteration"), "StopIteration")
+            raise error
         given = dict(enumerate(args[1])) | args[2] if operation == "call" else {}
         for place, after in answer.get("changed", []):
             if is_mutable(given.get(place)):
@@ -244,6 +311,14 @@ class Judge:
         if "held" in answer:
             self.held = self.held[1 - MOST_HELD :] + [(answer["held"], value, answer["value"])]
         return value
+
+    def input(self):
+        """What is left in an input that the tests have put in the place of their own; none where it is their own again."""
+        if sys.stdin is self.stdin:
+            return None
+        if not isinstance(sys.stdin, io.TextIOBase):
+            raise self.uncrossable("the tests replace `sys.stdin` by what is no text")
+        return sys.stdin.read()
 
     def take_held(self):
         """What the tests did since to containers that they were handed out of the program's objects."""
@@ -288,8 +363,7 @@ class Judge:
         except Exception:
             error = None
         error = error or ProgramError("%s: %s" % (name, text))
-        error.of_program = "%s: %s" % (name, text) if text else name
-        return error
+        return blamed(error, "%s: %s" % (name, text) if text else name)
 
     def tell(self, **line):
         os.write(self.verdict, json.dumps({"nonce": self.nonce, **line}).encode() + b"\n")
@@ -309,9 +383,12 @@ def fill(judge, names, asked, calls, namespace):
                 value = judge.codec.decode(data)
             except Exception:
                 continue
-            if kind == "class" and name[:1].isupper() and name != entry:
-                value = Remote(number_of(value), "makes")
+            if kind == "class" and name != entry and name not in asked["functions"]:
+                if name[:1].isupper():
+                    value = Remote(number_of(value), "makes" if name in asked["classes"] else "seems")
             namespace[name] = solution.__dict__[name] = value
+    # What tests import or define themselves stays theirs where they import all names of the program; they have them anyway.
+    solution.__all__ = [name for name in solution.__dict__ if not name.startswith("_") and name not in asked["bound"]]
     sys.modules["solution"] = solution
     if entry:
         first, _, rest = entry.partition(".")
@@ -322,6 +399,7 @@ def fill(judge, names, asked, calls, namespace):
             raise AttributeError("the program does not define `%s`" % first)
         found = namespace[first]
         namespace["candidate"] = solution.candidate = getattr(found(), rest) if rest else found
+        solution.__all__.append("candidate")
 
 
 def loaded(judge, asked, namespace, calls):

@@ -55,6 +55,10 @@ pub struct Tests {
     pub entry_point: Option<String>,
     /// Names that the tests may take from the program whatever they hide; if there are any, no others.
     pub names: Vec<String>,
+    /// What the row itself shows to be classes, whose objects have the say over what they equal.
+    pub classes: Vec<String>,
+    /// What it shows to be functions, in whose place a class has no such say.
+    pub functions: Vec<String>,
 }
 
 /// What became of one test.
@@ -246,6 +250,8 @@ impl Attempt<'_> {
             "tests": match &self.tests.tests { Ok(text) => json!(text), Err(list) => json!(list) },
             "entry_point": self.tests.entry_point,
             "names": self.tests.names,
+            "classes": self.tests.classes,
+            "functions": self.tests.functions,
             "first": self.first,
             "stop": self.budget.stop,
             "most": self.budget.most,

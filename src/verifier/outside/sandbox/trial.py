@@ -17,10 +17,15 @@ import traceback
 import unittest
 
 NAME = "tests.py"
-MARK, LOOP = " checked", " looped"
+MARK, LOOP, SAME = " checked", " looped", " same"
+ASKED = {"type": type_of, "issubclass": is_subclass}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-# By file: its lines, and the numbers of those that import.
+# By file: its lines, and the numbers of those that import, that begin a quiet block, and that raise.
 SOURCES = {}
+# Names of the tests' own functions and classes that check something.
+CHECKING = set()
+# What results have that are no objects of a class of the program's; arrays among them.
+PLAIN_ATTRIBUTES = {name for kind in TYPES.values() for name in dir(kind)} | set("all any dtype item shape size tolist".split())
 
 
 class Broken(Exception):
@@ -35,11 +40,21 @@ class Enough(Exception):
 
 
 class Marks(ast.NodeTransformer):
-    """Puts a mark before each statement that checks something, and before each loop that may."""
+    """Puts a mark before each statement that checks something, and before each loop that may.
+
+    `is` asks for the object of the program behind two handles, of which there may be several for one, and `type` and
+    `issubclass` ask for its classes.
+    """
 
     def visit(self, node):
         checks = isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS) and any(map(is_check, within(node)))
         self.generic_visit(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            same = ast.Call(ast.Name(SAME, ast.Load()), [node.left, *node.comparators], [])
+            same = same if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), same)
+            return ast.fix_missing_locations(ast.copy_location(same, node))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ASKED and not node.keywords:
+            node.func = ast.copy_location(ast.Name(" " + node.func.id, ast.Load()), node.func)
         if not checks:
             return node
         name = LOOP if isinstance(node, (ast.For, ast.While)) else MARK
@@ -63,11 +78,70 @@ def is_check(node):
     return isinstance(node, (ast.Assert, ast.Raise))
 
 
+def quiet_blocks(tree):
+    """The lines of `with` statements whose blocks check nothing, and those where the tests raise something."""
+    nodes = list(ast.walk(tree))
+    asserts = {node for node in nodes if is_check(node) and not isinstance(node, ast.Raise)}
+    definitions = [node for node in nodes if isinstance(node, DEFINITIONS[:3])]
+    CHECKING.update(node.name for node in definitions if not asserts.isdisjoint(ast.walk(node)))
+    quiet, loud, raising = set(), set(), set()
+    for node in nodes:
+        if isinstance(node, ast.With):
+            parts = [part for statement in node.body for part in ast.walk(statement)]
+            called = {getattr(part, "attr", getattr(part, "id", "")) for part in parts}
+            lines = range(node.lineno, node.items[-1].context_expr.end_lineno + 1)
+            (quiet if called.isdisjoint(CHECKING) and asserts.isdisjoint(parts) else loud).update(lines)
+        elif isinstance(node, ast.Raise):
+            raising.update(range(node.lineno, node.end_lineno + 1))
+    return quiet - loud, raising
+
+
+def may_settle(frame, error, trace):
+    """Whether an exception in a block of `with` is the program's to settle: none that keeps a check from being made is."""
+    if error is None or frame.f_code.co_filename not in SOURCES:
+        return False
+    quiet = SOURCES[frame.f_code.co_filename][2]
+    while trace.tb_next:
+        trace = trace.tb_next
+    raised = trace.tb_frame.f_code.co_filename in SOURCES and not isinstance(error, AssertionError)
+    explicit = raised and trace.tb_lineno in SOURCES[trace.tb_frame.f_code.co_filename][3]
+    return frame.f_lineno in quiet and (explicit or of_program(error) is not None)
+
+
 def directly_called(tree):
     """The names that the script itself calls."""
     top = [node for node in tree.body if not isinstance(node, DEFINITIONS)]
     calls = [node for statement in top for node in within(statement) if isinstance(node, ast.Call)]
     return {node.func.id for node in calls if isinstance(node.func, ast.Name)}
+
+
+def used_as_classes(tree):
+    """Names that the tests use as only classes are used: for what they made, they ask for what no plain value has."""
+    nodes, makers, found = list(ast.walk(tree)), {}, set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            makers.update((target.id, node.value.func.id) for target in node.targets if isinstance(target, ast.Name))
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr not in PLAIN_ATTRIBUTES:
+            value = node.value
+            if isinstance(value, ast.Name):
+                found |= {value.id, makers.get(value.id)}
+            sides = [value.left, value.right] if isinstance(value, ast.BinOp) else [value]
+            found |= {side.func.id for side in sides if isinstance(side, ast.Call) and isinstance(side.func, ast.Name)}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            found |= {part.id for argument in node.args[1:] for part in ast.walk(argument) if isinstance(part, ast.Name)}
+    return found
+
+
+def bound_names(nodes):
+    """The names that tests give a meaning of their own."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, DEFINITIONS[:3]):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "solution":
+            yield from ((part.asname or part.name).partition(".")[0] for part in node.names)
 
 
 class Script:
@@ -77,7 +151,7 @@ class Script:
         self.tree, self.name, self.namespace = ast.parse(text, name), name, namespace
         imports = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         lines = {line for node in imports for line in range(node.lineno, node.end_lineno + 1)}
-        SOURCES[name] = (text.splitlines(), lines)
+        SOURCES[name] = (text.splitlines(), lines, *quiet_blocks(self.tree))
         self.flags = 0
         for node in imports:
             for part in node.names if getattr(node, "module", "") == "__future__" else []:
@@ -88,6 +162,7 @@ class Script:
         # Names that are functions here, and no modules.
         calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         self.calls = calls - {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+        self.classes, self.bound = used_as_classes(self.tree), set(bound_names(nodes))
         self.tree = Marks().visit(self.tree)
 
     def run(self, nodes):
@@ -164,7 +239,11 @@ def to_its_end(run):
 
 
 def settled(value):
-    """That a test has run, where calling it does that."""
+    """That a test has run, where calling it does that, and did not say that it failed."""
+    if type(value) is bool:
+        JUDGE.checked()
+        if not value:
+            raise AssertionError("it returned False")
     if inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
         raise Broken("a test is asynchronous or a generator, so that nothing of it runs: write it as a plain function")
 
@@ -184,6 +263,31 @@ class Outcome(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         if error is not None:
             self.raised.append(error[1])
+
+
+def join_threads():
+    """Waits for the threads that a test has started; its time is bounded by the alarm."""
+    for thread in threading.enumerate() if threading.active_count() > 1 else ():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def of_thread(told):
+    """Keeps what a thread of a test raised, which fails the test."""
+    error = told.exc_value or told.exc_type()
+    if not (isinstance(error, SystemExit) and not error.code):
+        JUDGE.raised = JUDGE.raised or error
+
+
+def assert_is(case, one, other, msg=None, wanted=True):
+    if is_same(one, other) is not wanted:
+        case.fail(case._formatMessage(msg, "%r is %s%r" % (one, "not " if wanted else "", other)))
+
+
+def run_none(*args, **named):
+    """Stands for runners of cases, which are found and run without them: their failures are not lost in it."""
+    JUDGE.runner = True
+    return unittest.TestResult()
 
 
 def run_case(kind, method):
@@ -274,13 +378,16 @@ class Trial:
         """What to tell of a test, without its name."""
         judge, failure = self.judge, None
         judge.checks = judge.loops = judge.asks = 0
+        judge.raised = None
         signal.setitimer(signal.ITIMER_REAL, self.asked["test_seconds"])
         try:
             settled(run())
+            join_threads()
         except Gone:
             pass
         except BaseException as error:
             failure = error
+        failure = failure or judge.raised
         if failure is not None and is_broken(failure):
             judge.broken = judge.broken or why(failure)
         if judge.broken:
@@ -326,11 +433,19 @@ class Trial:
     def whole(self, script):
         before = dict(self.namespace)
         to_its_end(script.run(script.tree.body))
-        for _, run in script.defined(before):
-            settled(run())
-            self.judge.checks += 1
-        if not self.has_checked():
+        checked, found = self.has_checked(), script.defined(before)
+        for name, run in found:
+            self.judge.checks = self.judge.loops = 0
+            self.found(name, run)
+        if not (checked or found):
             raise Broken("a test checks nothing: %s" % " ".join(SOURCES[script.name][0])[:80])
+
+    def found(self, name, run):
+        """Runs a test that the script defined, which has to check something."""
+        settled(run())
+        join_threads()
+        if not self.has_checked():
+            raise Broken("%s checks nothing: write what it asks for as an assertion" % name)
 
     def of_text(self, script):
         before, (parts, rest) = dict(self.namespace), script.parts()
@@ -350,11 +465,13 @@ class Trial:
             return self.judge.tell(broken=why(error))
         if script.tree.body and not (parts or checked or found):
             return self.judge.tell(broken="they check nothing")
+        # What it says of the cases that a runner of its own would have run is said by them.
+        checked = checked and not (found and self.judge.runner)
         self.count(len(parts) + checked + len(found))
         if checked:
             self.tell("", line)
         for name, run in found:
-            self.test(name, run)
+            self.test(name, functools.partial(self.found, name, run))
 
 
 def run_judge(limits, program):
@@ -364,8 +481,10 @@ def run_judge(limits, program):
     main = types.ModuleType("__main__")
     confine(limits, program)
     signal.setitimer(signal.ITIMER_REAL, asked["test_seconds"])
-    # The tests of a script are found without it, and their failures are not lost in it.
-    unittest.main = lambda *args, **named: None
+    unittest.main = unittest.TextTestRunner.run = run_none
+    unittest.TestCase.assertIs = assert_is
+    unittest.TestCase.assertIsNot = lambda case, a, b, msg=None: assert_is(case, a, b, msg, False)
+    threading.excepthook = of_thread
     sys.modules["__main__"], namespace = main, main.__dict__
     try:
         setup = Script(asked["setup"], "setup.py", namespace)
@@ -376,10 +495,13 @@ def run_judge(limits, program):
         judge.tell(broken=why(error))
         return 0
     calls = set().union(*(script.calls for script in scripts))
+    asked["classes"] = set(asked["classes"]).union(setup.classes, *(script.classes for script in scripts))
+    asked["bound"] = setup.bound.union(*(script.bound for script in scripts))
     if not loaded(judge, asked, namespace, calls):
         return 0
     trial = Trial(judge, asked, namespace)
-    namespace.update({"_Broken": Broken, MARK: judge.checked, LOOP: judge.looped})
+    namespace.update({"_Broken": Broken, MARK: judge.checked, LOOP: judge.looped, SAME: is_same})
+    namespace.update({" " + name: ask for name, ask in ASKED.items()})
     try:
         setup.run(setup.tree.body)()
     except Gone:
