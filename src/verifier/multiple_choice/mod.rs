@@ -236,7 +236,7 @@ mod tests {
     fn score(mut config: Value, completion: &str, answer: &str) -> Score {
         config["type"] = json!("multiple_choice");
         let row = json!({"list": ["Paris", "New York", "York", "42"], "map": {"A": "red", "B": "blue"},
-                         "arc": {"text": ["sun", "moon"], "label": ["1", "2"]}, "no": 3, "one": ["x"], "twice": ["x", "x "]});
+                         "arc": {"text": ["sun", "moon"], "label": ["1", "2"]}, "all": ["All of the above", "None of the above", "A and B", "Both A and C"], "no": 3, "one": ["x"], "twice": ["x", "x "]});
         let case = Case { prompt: "", completion, answer: Some(answer), row: row.as_object().unwrap() };
         verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
     }
@@ -276,6 +276,24 @@ mod tests {
             "The answer is B, I think.",
             "The answer is \\textbf{B}.",
             "B) as A) and C) fail",
+            "B is the correct answer.",
+            "Option B is correct.",
+            "Answer choice B is correct.",
+            "Therefore, option (B) is the right one.",
+            "A fails, so B is right. C is not.",
+            "A is too small. Thus, B.",
+            "Hence (B).",
+            "So it must be **B**.",
+            "The answer is therefore B.",
+            "The answer is clearly B.",
+            "The correct answer to the question is B.",
+            "The answer is not A; it is B.",
+            "Ans: B",
+            "Answer - B",
+            "{\"answer\": \"B\"}",
+            "```json\n{\"choice\": \"(b)\"}\n```",
+            "答案是B",
+            "答案：B。",
         ] {
             let score = score(json!({}), completion, "B");
             assert_eq!((score.reward, score.answer.as_deref()), (1.0, Some("B")), "{completion:?}: {score:?}");
@@ -311,6 +329,16 @@ mod tests {
             "The answer is a number.",
             "The answer is A dog.",
             "I think it is hard.",
+            "A or B is correct.",
+            "A is correct. B is correct.",
+            "A is not correct.",
+            "If A is correct, x is 3.",
+            "I don't think A is correct.",
+            "Is A correct?",
+            "The answer is not A; it is A or B.",
+            "So A or B.",
+            "{\"answer\": \"A or B\"}",
+            "{\"A\": 1, \"B\": 2}",
             "Z",
         ] {
             let score = score(json!({}), completion, "A");
@@ -332,6 +360,17 @@ mod tests {
             ("The answer is B) Paris", "B"),
         ] {
             assert_eq!(score(config(), completion, right).reward, 1.0, "{completion}");
+        }
+        let all = json!({"options_column": "all"});
+        for (completion, right) in [
+            ("C) A and B", "C"),
+            ("The answer is (C) A and B.", "C"),
+            ("\\boxed{C) A and B}", "C"),
+            ("A and B", "C"),
+            ("D. Both A and C\nThe others are too small.", "D"),
+        ] {
+            let score = score(all.clone(), completion, right);
+            assert_eq!(score.reward, 1.0, "{completion}: {score:?}");
         }
         for right in ["It is York, not Paris.", "It is not Paris but York", "Paris is wrong. It must be York."] {
             assert_eq!(score(config(), right, "C").reward, 1.0, "{right}");

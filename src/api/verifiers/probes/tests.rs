@@ -119,8 +119,11 @@ fn answers_are_tried_in_the_form_that_the_verifier_reads() {
         (json!({"type": "choice", "labels": labels, "extract": "boxed"}), &marks),
         (json!({"type": "choice", "labels": labels, "extract": "tag"}), &marks),
         (json!({"type": "choice", "labels": labels, "ordered": true}), &marks),
-        (json!({"type": "multi", "graders": {"right": {"type": "numeric", "extract": "tag"}},
-                "calculate_output": "right"}), &numbers),
+        (
+            json!({"type": "multi", "graders": {"right": {"type": "numeric", "extract": "tag"}},
+                "calculate_output": "right"}),
+            &numbers,
+        ),
     ] {
         assert_eq!(reasons(&verifier, rows), [""; 0], "{verifier}");
     }
