@@ -2,7 +2,8 @@
 //!
 //! For classification in words, such as `positive`, `negative` and `neutral`. A label counts where it stands as a word of
 //! its own, and the longest counts where one holds another, so that neither `not spam` nor `not-spam` names `spam`; a word
-//! with a hyphen is another one, so that `non-spam` names nothing. A completion that names several labels has not decided, and earns nothing unless the configuration says which of them counts.
+//! with a hyphen is another one, so that `non-spam` names nothing. What stands directly behind `not` is not named. A completion that names several labels has not decided,
+//! and earns nothing unless it opens with one and gives reasons, or the configuration says which of them counts.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 //! Multiple choice: which option a completion decides for, by its letter or by its words.
 //!
 //! Looked for behind a `</think>`, in this order: the last `\boxed{}`, the last pair of tags, a letter that stands alone on
-//! the last line, the last "the answer is", a letter alone on the first line, one marked letter such as `B)`, and the words
-//! of one option, unless they are said to be wrong. Who names several options has not decided, so that writing all of them
+//! the last line or that a last "so B" concludes on, the last "the answer is", an option that "is correct", a letter alone on
+//! the first line, one marked letter such as `B)`, and the words of one option, unless they are said to be wrong. Who names several options has not decided, so that writing all of them
 //! down earns nothing.
 
 mod decision;

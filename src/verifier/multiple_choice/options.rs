@@ -85,7 +85,10 @@ impl Options {
 
     /// What follows the words of an option where a text goes on with them; else the text itself.
     pub fn behind_words<'t>(&self, text: &'t str, place: usize) -> &'t str {
-        let Some(words) = self.texts.get(place).filter(|words| !words.is_empty()) else { return text };
+        /// Longer words are not looked for behind each mark, which keeps the work linear.
+        const LONGEST: usize = 512;
+        let words = self.texts.get(place).filter(|words| (1..=LONGEST).contains(&words.len()));
+        let Some(words) = words else { return text };
         let start = text.trim_start_matches(|c: char| c.is_whitespace() || ")]}*_`:.-".contains(c));
         let mut end = 0;
         for _ in words.split(' ') {

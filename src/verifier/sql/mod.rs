@@ -30,6 +30,8 @@ pub const SUMMARY: &str =
 const MAX_SETUP_CHARACTERS: usize = 1 << 18;
 /// The longest query.
 const MAX_QUERY_BYTES: usize = 1 << 16;
+/// Texts of a completion that are tried as queries.
+const TRIES: usize = 64;
 /// The most text that a verdict repeats.
 const MAX_ANSWER_BYTES: usize = 1 << 12;
 
@@ -236,8 +238,6 @@ fn scripts<'a>(case: &Case<'a>, column: &str) -> Result<Vec<&'a str>, String> {
 /// first. Where nothing can be run it is the first that may have been meant. Where no line begins with one it is the last that
 /// stands inside a line behind some mark and can be run.
 fn query_of<'c>(completion: &'c str, database: &Database) -> Option<&'c str> {
-    /// Texts that are tried.
-    const TRIES: usize = 64;
     let completion = super::behind_thought(completion);
     let tagged = || {
         let of = |open, close| super::last_tagged(completion, open, close);
@@ -267,7 +267,7 @@ fn hidden(text: &str) -> impl Iterator<Item = &str> {
         ["select", "with"].iter().flat_map(|word| lower.match_indices(word)).map(|(at, _)| at).collect();
     starts.retain(|at| begins(&text[*at..]) && text[..*at].trim_end().ends_with(MARKS));
     starts.sort_unstable();
-    starts.into_iter().rev().flat_map(move |start| {
+    starts.into_iter().rev().take(TRIES).flat_map(move |start| {
         let rest = &text[start..];
         let line = rest.lines().next().unwrap_or_default();
         let closed = match text[..start].trim_end().chars().next_back() {
