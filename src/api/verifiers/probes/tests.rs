@@ -101,7 +101,7 @@ fn texts_that_say_the_same_are_not_taken_for_wrong_ones() {
 fn answers_are_tried_in_the_form_that_the_verifier_reads() {
     let numbers = rows(40, |n| json!({"prompt": "a", "answer": n}));
     let letters = rows(40, |n| json!({"prompt": "a", "answer": (["A", "B", "C", "D"][n % 4])}));
-    let places = rows(40, |n| json!({"prompt": "a", "answer": (n % 4).to_string(), "list": ["w", "x", "y", "z"]}));
+    let places = rows(40, |n| json!({"prompt": "Which?", "answer": (n % 4).to_string(), "list": ["w", "x", "y", "z"]}));
     let marks = rows(40, |n| json!({"prompt": "a", "answer": (["low", "middle", "high"][n % 3])}));
     let labels = ["low", "middle", "high"];
     for (verifier, rows) in [
