@@ -48,7 +48,7 @@ fn an_audit_finds_a_verifier_that_fails_right_answers() {
     assert!(good["latency"]["verdicts"].as_u64().unwrap() > 1000 && good["latency"]["p95_seconds"].is_f64(), "{good}");
     let rows = format!("{}\n{}\n{}\n", row("a", 1), json!({"prompt": "b", "answer": "two"}), json!({"prompt": "c"}));
     let dataset = upload(&rows)["id"].clone();
-    let tagged = store(json!({"type": "exact", "extract": "tag"}));
+    let tagged = store(json!({"type": "regex", "pattern": "answer: (.+)", "group": 1}));
     let found = server().post(&tagged, &json!({"dataset": dataset})).json();
     assert_eq!((&found["verdict"], &found["reasons"][0]["code"]), (&json!("suspicious"), &json!("too_few_rows")));
     let counts =
@@ -96,7 +96,8 @@ fn a_job_that_requires_an_audit_waits_for_one_that_finds_its_verifier_trusted() 
     refused(refusal(&json!({"type": "numeric", "tolerance": 0.5})), "was not audited");
     let found = audit(&anything);
     let reasons: Vec<&str> = found["reasons"].as_array().unwrap().iter().map(|r| r["code"].as_str().unwrap()).collect();
-    assert_eq!(reasons, ["other_answers_pass", "empty_passes", "echo_passes", "all_answers_pass"], "{found}");
+    // Other answers earn less than the right one.
+    assert_eq!(reasons, ["empty_passes", "echo_passes"], "{found}");
     assert_eq!(found["probes"][1]["example"]["completion"], "", "{found}");
     refused(refusal(&anything), "100.0 % of the empty completions pass");
 }

@@ -2,14 +2,18 @@
 //!
 //! For classification in words, such as `positive`, `negative` and `neutral`. A label counts where it stands as a word of
 //! its own, and the longest counts where one holds another, so that neither `not spam` nor `not-spam` names `spam`; a word
-//! with a hyphen is another one, so that `non-spam` names nothing. A completion that names several labels has not decided, and earns nothing unless the configuration says which of them counts.
+//! with a hyphen is another one, so that `non-spam` names nothing. What stands directly behind `not` is not named. A completion that names several labels has not decided,
+//! and earns nothing unless it opens with one and gives reasons, or the configuration says which of them counts.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
@@ -143,6 +147,23 @@ fn is_hyphenated(text: &str, start: usize, end: usize) -> bool {
     joins(before.next(), before.next()) || joins(behind.next(), behind.next())
 }
 
+/// Whether a text ends on a word that denies what follows it.
+fn is_negated(before: &str) -> bool {
+    let mut words = before.trim_end().rsplit(|c: char| !c.is_alphanumeric());
+    before.ends_with(char::is_whitespace) && words.next().is_some_and(|word| word.eq_ignore_ascii_case("not"))
+}
+
+/// Whether a text begins with the label at `first` as its answer, `Yes, there is no doubt`, so that another label at `other`
+/// belongs to the reasons. Labels with nothing but a joining word between them are a list.
+fn opens(text: &str, first: &Range<usize>, other: usize) -> bool {
+    const JOINING: [&str; 8] = ["and", "or", "but", "also", "maybe", "perhaps", "possibly", "probably"];
+    let between = &text[first.end..other];
+    let mut words = between.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    !text[..first.start].contains(char::is_alphanumeric)
+        && between.trim_start_matches(['*', '"', '\'', '`', ' ']).starts_with([',', '.', '!'])
+        && words.any(|word| !JOINING.contains(&word.to_lowercase().as_str()))
+}
+
 /// Whether a character belongs to a script that puts space between words, so that a label ends where a word does.
 fn is_spaced(character: Option<char>) -> bool {
     let joined = |c: char| {
@@ -175,6 +196,14 @@ impl Settings for Config {
 
     fn answer_column(&self) -> Option<&str> {
         self.answer_column.as_deref()
+    }
+
+    fn written(&self, answer: &str, _row: &Map<String, Value>) -> String {
+        match self.extract {
+            Extract::Anywhere | Extract::LastLine | Extract::All => answer.to_owned(),
+            Extract::Tag => format!("{}{answer}{}", self.open_tag, self.close_tag),
+            Extract::Boxed => super::boxed(answer),
+        }
     }
 
     fn time_limit_seconds(&self) -> f64 {
@@ -226,6 +255,22 @@ impl Choice {
         self.keys.iter().position(|known| *known == key)
     }
 
+    /// A text without the underscores that emphasise words in it, unless labels hold some of their own.
+    fn without_emphasis<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !text.contains('_') || self.labels.iter().any(|label| label.contains('_')) {
+            return Cow::Borrowed(text);
+        }
+        let mut plain = String::with_capacity(text.len());
+        let mut rest = text.chars().peekable();
+        let mut in_word = false;
+        while let Some(c) = rest.next() {
+            let inside = in_word && rest.peek().is_some_and(|next| next.is_alphanumeric());
+            plain.push(if c == '_' && !inside { ' ' } else { c });
+            in_word = c.is_alphanumeric();
+        }
+        Cow::Owned(plain)
+    }
+
     /// The label that a completion names, by its place; an error says why there is none.
     fn named(&self, completion: &str) -> Result<usize, String> {
         let completion = match self.config.extract {
@@ -244,15 +289,21 @@ impl Choice {
             }
         };
         let part = part.ok_or("the completion has no part where the label is looked for")?;
-        let found = self.pattern.find_iter(part).filter(|found| !is_hyphenated(part, found.start(), found.end()));
-        let mut found = found.filter_map(|label| self.place(label.as_str()));
-        let first = found.next().ok_or("the completion names none of the labels")?;
+        let plain = self.without_emphasis(part);
+        let part = plain.as_ref();
+        let found = self
+            .pattern
+            .find_iter(part)
+            .filter(|found| !is_hyphenated(part, found.start(), found.end()) && !is_negated(&part[..found.start()]));
+        let mut found = found.filter_map(|label| Some((label.range(), self.place(label.as_str())?)));
+        let (range, first) = found.next().ok_or("the completion names none of the labels")?;
         match self.config.several {
             Several::First => Ok(first),
-            Several::Last => Ok(found.last().unwrap_or(first)),
-            Several::Refuse => match found.find(|other| *other != first) {
+            Several::Last => Ok(found.last().map_or(first, |(_, last)| last)),
+            Several::Refuse => match found.find(|(_, other)| *other != first) {
                 None => Ok(first),
-                Some(other) => {
+                Some((other, _)) if opens(part, &range, other.start) => Ok(first),
+                Some((_, other)) => {
                     let (first, other) = (super::quote(&self.labels[first]), super::quote(&self.labels[other]));
                     Err(format!("the completion names several labels, such as {first} and {other}"))
                 }
@@ -309,6 +360,30 @@ mod tests {
             assert_eq!(score(json!({}), nothing, "spam").status, ScoreStatus::Unparsable, "{nothing}");
         }
         assert_eq!(score(json!({}), "not spam", "spam").reward, 0.0);
+    }
+
+    #[test]
+    fn what_is_denied_or_only_a_reason_is_not_named() {
+        let polar = || json!({"labels": ["yes", "no"]});
+        let mood = || json!({"labels": ["positive", "negative"]});
+        for (config, completion, answer) in [
+            (polar(), "Yes, there is no doubt.", "yes"),
+            (polar(), "**No.** I cannot say yes to that.", "no"),
+            (mood(), "This review is positive, not negative.", "positive"),
+            (mood(), "positive (not negative)", "positive"),
+            (mood(), "_positive_", "positive"),
+            (mood(), "It is __negative__.", "negative"),
+        ] {
+            assert_eq!(score(config, completion, answer).reward, 1.0, "{completion}");
+        }
+        for nothing in
+            ["yes, no", "Yes. No.", "yes, or maybe no", "yes no", "I say yes, as there is no doubt.", "not yes"]
+        {
+            assert_eq!(score(polar(), nothing, "yes").status, ScoreStatus::Unparsable, "{nothing}");
+        }
+        for nothing in ["It is not positive.", "positive_negative"] {
+            assert_eq!(score(mood(), nothing, "positive").status, ScoreStatus::Unparsable, "{nothing}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ::regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 
@@ -72,6 +73,13 @@ impl Settings for Config {
 
     fn answer_column(&self) -> Option<&str> {
         self.answer_column.as_deref()
+    }
+
+    fn written(&self, answer: &str, _row: &Map<String, Value>) -> String {
+        match self.extract {
+            Extract::All => answer.to_owned(),
+            Extract::Tag => format!("{}{answer}{}", self.open_tag, self.close_tag),
+        }
     }
 
     fn time_limit_seconds(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! Parts of texts: what stands in code fences, beginnings short enough for messages, and names fit for metrics.
+//! Parts of texts: what stands in tags, boxes and code fences, beginnings short enough for messages, and names fit for metrics.
 
 /// The beginning of a message that may hold a whole completion.
 pub fn shortened(message: &str) -> String {
@@ -32,6 +32,41 @@ pub fn fenced(text: &str) -> Vec<&str> {
 pub fn fenced_alone(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     (!inside.contains("```")).then(|| inside.split_once('\n').map_or(inside, |(_, rest)| rest))
+}
+
+/// An answer in a box, as [`last_boxed`] finds it.
+pub fn boxed(answer: &str) -> String {
+    format!("\\boxed{{{}}}", answer.trim())
+}
+
+/// The text inside the last complete pair of tags.
+pub fn last_tagged<'t>(text: &'t str, open_tag: &str, close_tag: &str) -> Option<&'t str> {
+    let last_close = text.rfind(close_tag)?;
+    let start = text[..last_close].rfind(open_tag)? + open_tag.len();
+    let end = start + text[start..].find(close_tag)?;
+    Some(&text[start..end])
+}
+
+/// What stands in the last `\boxed{...}` whose brace is closed; one pass, so that open braces cost no more.
+pub fn last_boxed(text: &str) -> Option<&str> {
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut last: Option<(usize, usize)> = None;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' if !escaped => open.push((at + 1, text[..at].trim_end_matches(' ').ends_with("\\boxed"))),
+            b'}' if !escaped => {
+                if let Some((start, true)) = open.pop()
+                    && last.is_none_or(|(previous, _)| previous < start)
+                {
+                    last = Some((start, at));
+                }
+            }
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    last.map(|(start, end)| &text[start..end])
 }
 
 /// The names of parts of a verdict, fit for metrics and columns: letters, digits and underscores, and a number behind a name

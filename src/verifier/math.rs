@@ -43,6 +43,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
 use self::compare::{Judge, Rules};
 use self::expr::Arena;
@@ -158,6 +159,18 @@ impl Settings for Config {
 
     fn answer_column(&self) -> Option<&str> {
         self.answer_column.as_deref()
+    }
+
+    /// In the first of its places, unless an answer counts wherever it ends the text.
+    fn written(&self, answer: &str, _row: &Map<String, serde_json::Value>) -> String {
+        let found_alone = self.extract.contains(&Place::Last) && self.read.contains(&Writing::Plain);
+        match self.extract.first() {
+            _ if found_alone => answer.to_owned(),
+            Some(Place::Boxed) => super::boxed(answer.trim().trim_matches('$')),
+            Some(Place::Marker) => format!("{} {answer}", self.marker),
+            Some(Place::FinalAnswer) => format!("The answer is {answer}"),
+            Some(Place::Last) | None => answer.to_owned(),
+        }
     }
 
     fn time_limit_seconds(&self) -> f64 {

@@ -48,7 +48,7 @@ use serde_json::{Map, Value};
 pub use crate::job::ScoreStatus;
 use crate::job::field::FieldError;
 use crate::job::kinds;
-use excerpt::{behind_thought, fenced, fenced_alone, part_names, shortened};
+use excerpt::{behind_thought, boxed, fenced, fenced_alone, last_boxed, last_tagged, part_names, shortened};
 pub use outside::Outside;
 pub use outside::sandbox;
 use template::Template;
@@ -234,6 +234,11 @@ trait Settings {
         None
     }
 
+    /// The row's answer as a completion that the verifier reads has to write it: in its tags, its box, behind its marker.
+    fn written(&self, answer: &str, _row: &Map<String, Value>) -> String {
+        answer.to_owned()
+    }
+
     fn time_limit_seconds(&self) -> f64;
 }
 
@@ -324,6 +329,11 @@ impl Config {
         self.settings().reference(row)
     }
 
+    /// The row's answer as a completion that the verifier reads has to write it.
+    pub fn written(&self, answer: &str, row: &Map<String, Value>) -> String {
+        self.settings().written(answer, row)
+    }
+
     /// The wall-clock time one verification may take.
     pub fn time_limit(&self) -> Duration {
         Duration::from_secs_f64(self.settings().time_limit_seconds())
@@ -354,36 +364,6 @@ fn check_length(what: &str, text: &str) -> Result<(), String> {
         return Err(format!("{what} has {} bytes; at most {MAX_TEXT_BYTES} are judged", text.len()));
     }
     Ok(())
-}
-
-/// The text inside the last complete pair of tags.
-fn last_tagged<'t>(text: &'t str, open_tag: &str, close_tag: &str) -> Option<&'t str> {
-    let last_close = text.rfind(close_tag)?;
-    let start = text[..last_close].rfind(open_tag)? + open_tag.len();
-    let end = start + text[start..].find(close_tag)?;
-    Some(&text[start..end])
-}
-
-/// What stands in the last `\boxed{...}` whose brace is closed; one pass, so that open braces cost no more.
-fn last_boxed(text: &str) -> Option<&str> {
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    let mut last: Option<(usize, usize)> = None;
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'{' if !escaped => open.push((at + 1, text[..at].trim_end_matches(' ').ends_with("\\boxed"))),
-            b'}' if !escaped => {
-                if let Some((start, true)) = open.pop()
-                    && last.is_none_or(|(previous, _)| previous < start)
-                {
-                    last = Some((start, at));
-                }
-            }
-            _ => {}
-        }
-        escaped = byte == b'\\' && !escaped;
-    }
-    last.map(|(start, end)| &text[start..end])
 }
 
 /// One argument of a LaTeX command, a group in braces or a digit, and what follows it.

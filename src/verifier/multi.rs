@@ -292,6 +292,12 @@ impl Settings for Config {
         self.graders.values().find_map(|member| member.checked().reference(row))
     }
 
+    /// As the first member wants it that wants it otherwise than it stands in the row.
+    fn written(&self, answer: &str, row: &Map<String, Value>) -> String {
+        let of = |member: &Member| member.checked().written(answer, row);
+        self.graders.values().map(of).find(|written| written != answer).unwrap_or_else(|| answer.to_owned())
+    }
+
     fn time_limit_seconds(&self) -> f64 {
         self.time_limit_seconds.unwrap_or_else(|| self.limit_of_members())
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::number::{Number, Token, Tokens};
 use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
@@ -94,6 +95,14 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The part of an expected answer that is read.
+    fn number_of<'a>(&self, answer: &'a str) -> &'a str {
+        let marker = self.answer_marker.as_str();
+        answer.rsplit_once(marker).filter(|_| !marker.is_empty()).map_or(answer, |(_, behind)| behind)
+    }
+}
+
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
@@ -107,6 +116,16 @@ impl Settings for Config {
 
     fn answer_column(&self) -> Option<&str> {
         self.answer_column.as_deref()
+    }
+
+    fn written(&self, answer: &str, _row: &Map<String, Value>) -> String {
+        let number = self.number_of(answer).trim();
+        match self.extract {
+            Extract::Last => answer.to_owned(),
+            Extract::Tag => format!("{}{number}{}", self.open_tag, self.close_tag),
+            Extract::Marker => format!("{} {number}", self.marker),
+            Extract::Boxed => super::boxed(number),
+        }
     }
 
     fn time_limit_seconds(&self) -> f64 {
@@ -142,9 +161,7 @@ impl Numeric {
     /// The expected number. More than one number is an error, because choosing would be guessing.
     fn expected(&self, case: &Case<'_>) -> Result<Number, String> {
         let answer = super::expected_answer(case, self.config.answer_column.as_deref())?;
-        let marker = self.config.answer_marker.as_str();
-        let behind = answer.rsplit_once(marker).filter(|_| !marker.is_empty());
-        let text = behind.map_or(answer.as_ref(), |(_, behind)| behind);
+        let text = self.config.number_of(&answer);
         let mut tokens = Tokens { text, at: 0, percent: self.config.percent };
         match (tokens.next(), tokens.next()) {
             (Some(Token { number: Some(number), .. }), None) => Ok(number),
@@ -243,6 +260,17 @@ mod tests {
             let score = score(json!({"extract": extract}), completion, answer);
             let expected = reward.map_or(ScoreStatus::Unparsable, |_| ScoreStatus::Ok);
             assert_eq!((score.status, score.reward), (expected, reward.unwrap_or(0.0)), "{extract}: {completion}");
+        }
+    }
+
+    #[test]
+    fn the_expected_answer_is_written_as_it_is_read() {
+        for extract in ["last", "tag", "marker", "boxed"] {
+            for answer in ["7", "2 * 617 = 1234\n#### 1,234", "#### -1/2"] {
+                let config = json!({"type": "numeric", "extract": extract});
+                let written = verifier::Config::parse(&config, "").unwrap().written(answer, &Map::new());
+                assert_eq!(score(json!({"extract": extract}), &written, answer), Score::ok(1.0), "{written}");
+            }
         }
     }
 

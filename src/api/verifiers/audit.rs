@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::probes::{Audit, AuditedRow, AuditedText, Probe, VERDICTS};
-use super::trust::{Course, LEAST_JUDGED, Reason, Seen, Tally, passes};
+use super::trust::{Course, LEAST_JUDGED, Reason, Seen, Tally, passes, passes_for};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
@@ -270,7 +270,7 @@ impl AuditProbe {
             let of_kind = own.probes.iter().filter(|(known, ..)| *known == probe);
             of_kind.map(move |(_, text, score)| (row, own, text, score))
         });
-        let strange = tried.find(|(.., score)| passes(score) || !score.is_scored());
+        let strange = tried.find(|(_, own, _, score)| passes_for(probe, score, &own.score) || !score.is_scored());
         Self {
             name: probe.as_str(),
             passed: tally.passed,

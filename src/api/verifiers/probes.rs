@@ -189,9 +189,11 @@ impl<'r> Own<'r> {
     }
 }
 
-/// What a model should have said: the row's completion, what the verifier finds in it as such, or the answer.
+/// What a model should have said: the row's completion, what the verifier finds in it as such, or the answer in the form
+/// that the verifier reads.
 fn own_text(row: &Row, config: &Config) -> Option<String> {
-    row.completion.clone().or_else(|| config.reference(&row.fields)).or_else(|| row.answer.clone())
+    let written = || row.answer.as_deref().map(|answer| config.written(answer, &row.fields));
+    row.completion.clone().or_else(|| config.reference(&row.fields)).or_else(written)
 }
 
 /// The own text of some row, which is to be wrong in others.

@@ -46,9 +46,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, score: &Score) {
+    fn count(&mut self, score: &Score, passes: bool) {
         match score.status {
-            ScoreStatus::Ok if passes(score) => self.passed += 1,
+            ScoreStatus::Ok if passes => self.passed += 1,
             ScoreStatus::Ok => self.failed += 1,
             ScoreStatus::Unparsable => self.unparsable += 1,
             ScoreStatus::Error | ScoreStatus::Timeout => self.errors += 1,
@@ -71,6 +71,13 @@ impl Tally {
 
 pub fn passes(score: &Score) -> bool {
     score.status == ScoreStatus::Ok && score.reward >= PASS_MARK
+}
+
+/// Whether a text that was tried in the place of a row's own passes. Rewards may be graded, and a near answer may earn some
+/// of them: other answers pass only where they earn as much as the own text does. All other texts are worth nothing.
+pub fn passes_for(probe: Probe, score: &Score, own: &Score) -> bool {
+    let graded = matches!(probe, Probe::OtherAnswer | Probe::AllAnswers);
+    passes(score) && (!graded || score.reward >= own.reward)
 }
 
 /// What an audit was to look at, and how it ended.
@@ -100,16 +107,17 @@ impl Seen {
             return;
         };
         self.from_completion += usize::from(*from_completion);
-        self.own.count(score);
+        self.own.count(score, passes(score));
         self.alone += usize::from(*alone);
         self.unstable += usize::from(!stable);
         self.seconds.extend(seconds);
-        for (probe, _, score) in probes {
+        for (probe, _, tried) in probes {
+            let passes = passes_for(*probe, tried, score);
             match self.probes.iter_mut().find(|(known, _)| known == probe) {
-                Some((_, tally)) => tally.count(score),
+                Some((_, tally)) => tally.count(tried, passes),
                 None => {
                     let mut tally = Tally::default();
-                    tally.count(score);
+                    tally.count(tried, passes);
                     self.probes.push((*probe, tally));
                 }
             }
@@ -265,6 +273,17 @@ mod tests {
         let mut some = rows(19, &Score::ok(1.0), &[(Probe::OtherAnswer, 0.0), (Probe::Empty, 0.0)]);
         some.push(row(Score::ok(1.0), &[(Probe::OtherAnswer, 1.0), (Probe::Empty, 1.0)]));
         assert_eq!(codes(&some, 20), ["empty_passes"]);
+    }
+
+    #[test]
+    fn answers_that_earn_less_than_the_own_text_do_not_pass_and_other_texts_do() {
+        let (right, near) = (Score::ok(1.0), Score::ok(0.5));
+        for probe in [Probe::OtherAnswer, Probe::AllAnswers] {
+            assert!(!passes_for(probe, &near, &right) && passes_for(probe, &near, &near), "{probe:?}");
+        }
+        assert!(passes_for(Probe::Empty, &near, &right) && !passes_for(Probe::Empty, &Score::ok(0.0), &right));
+        let worthless = Score::ok(0.0);
+        assert!(!passes_for(Probe::OtherAnswer, &worthless, &worthless));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Where a completion decides for an option.
 
 use ::regex::Regex;
+use serde_json::{Map, Value};
 
 use super::options::{Options, bare, folded};
+use crate::verifier::fenced_alone;
 
 /// Words that join options, and words that may stand between them and an option.
 const JOINING: [&str; 2] = ["and", "or"];
@@ -35,6 +37,14 @@ pub struct Patterns {
     reasons: Regex,
     /// Where a sentence ends.
     sentence: Regex,
+    /// An option that is said to be the right one, with one that stands joined before it.
+    confirmed: Regex,
+    /// A last sentence that only concludes on an option.
+    concluded: Regex,
+    /// A statement that says first which option it is not.
+    corrected: Regex,
+    /// What stands before an option that is only supposed to be right.
+    supposed: Regex,
     /// What stands before words that are said not to be right, and what behind them.
     refused: [Regex; 2],
 }
@@ -44,7 +54,7 @@ impl Patterns {
         let made = |pattern: &str| Regex::new(pattern).expect("the constant pattern is well-formed");
         Self {
             announced: made(
-                r"(?i)\b(?:answer|choice|option)\b[ *_]*(?:(?:is|would be|must be|should be)\b[ *_]*:?|[:=])|\b(?:I|we)\b(?: will| would|['’]ll|['’]d)? (?:choose|pick|select|go with)\b",
+                r"(?i)\b(?:answer|ans|choice|option)\b(?: (?:to|for) (?:the|this|that) (?:question|problem))?[ *_]*(?:(?:is|would be|must be|should be)\b(?:,? (?:therefore|thus|hence|then|clearly|obviously|definitely|certainly|indeed|simply)\b,?)*[ *_]*:?|[:=]|[-–—] )|答案\s*(?:是|为|為|[:：])|\b(?:I|we)\b(?: will| would|['’]ll|['’]d)? (?:choose|pick|select|go with)\b",
             ),
             leading: made(
                 r"^[\s*_`$]*(?i:\\?(?:boxed)?\{)?(?i:(?:the )?(?:option|choice|letter)\b[\s*_]*)?([\s*_`$(\[{]*)([A-Za-z0-9])([^A-Za-z0-9]|$)",
@@ -56,6 +66,16 @@ impl Patterns {
                 r"(?i)\b(?:because|since|as|while|whereas|not|but|rather|instead|unlike|although|though|isn['’]t)\b",
             ),
             sentence: made(r"(?:\w\w|[)\]*'’$}])[.!?](?:\s|$)"),
+            confirmed: made(
+                r"(?:\b([A-Z0-9])\b[)\]*_` ]*(?:,|/|\b(?:and|or|nor)\b)+ *(?i:(?:option|choice) )?)?[(\[*_`$]*\b{start-half}([A-Z0-9])[)\]*_`$]* +(?i:is|must be|would be|should be)(?i: (?:indeed|clearly|therefore|thus|the|most|only))* (?i:correct|right|best)\b[^?.!\n]*(?:[.!\n]|$)",
+            ),
+            concluded: made(
+                r"(?:^|[.!?:\n])\s*(?i:thus|hence|so|therefore)\b,? *(?i:it(?: is| must be|['’]s) )?(?i:(?:option|choice) )?[(\[*_`$]*([A-Z0-9])[)\]*_`$]*[.!]?[*_]*\s*$",
+            ),
+            corrected: made(
+                r"(?i)^\s*not\b[^;,.\n]{0,48}(?:[;,.]|\bbut\b)(?:\s*\b(?:but|rather|instead|it is|it['’]s|it must be)\b)*\s*",
+            ),
+            supposed: made(r"(?i)\b(?:if|whether|unless|suppos\w+|assum\w+|say\w*|claim\w*)\b[^.!?\n]{0,24}$"),
             refused: [
                 made(
                     r"(?:\b(?:not|never|neither|nor|except|excluding|without|cannot)\b|n['’]t\b|\b(?:any|every|all)\w* but\b)(?: (?:be|is|it|it's|the|a|an|that|option|choice|choose|pick|say|think))*\W*$",
@@ -68,21 +88,31 @@ impl Patterns {
     /// The option that `part` states, which is known to hold nothing but the decision.
     pub fn stated(&self, part: &str, options: &Options) -> Result<usize, Undecided> {
         let part = &*self.command.replace_all(part, " ");
-        several(part, options)?;
-        if let Some(place) = options.with_text(part).or_else(|| options.with_label(part)) {
+        if let Some(place) = options.alone(part) {
             return Ok(place);
         }
+        several(part, options)?;
         self.lead(part, options)
     }
 
     /// The option that a whole completion decides for.
     pub fn decided(&self, completion: &str, options: &Options) -> Result<usize, Undecided> {
+        if let Some(member) = only_member(completion) {
+            return self.stated(&member, options);
+        }
+        if let Some(place) = options.alone(completion) {
+            return Ok(place);
+        }
         several(completion, options)?;
-        let alone = |line: &str| options.with_text(line).or_else(|| options.with_label(line));
+        let alone = |line: &str| options.alone(line);
         let mut lines = completion.lines().filter(|line| !line.trim().is_empty());
         let (first, last) = (lines.next(), lines.next_back());
         // Who ends on an option has come to it, whatever was said before.
         if let Some(place) = last.and_then(alone) {
+            return Ok(place);
+        }
+        let concluded = self.concluded.captures(completion).and_then(|found| options.with_label(&found[1]));
+        if let Some(place) = concluded {
             return Ok(place);
         }
         if let Some(announced) = self.announced.find_iter(completion).last() {
@@ -91,23 +121,45 @@ impl Patterns {
                 decided => return decided,
             }
         }
+        match only(self.confirmations(completion, options).into_iter()) {
+            Err(Undecided::None) => {}
+            decided => return decided,
+        }
         if let Some(place) = first.and_then(alone) {
             return Ok(place);
         }
+        match only(self.marks(completion, options).into_iter()) {
+            Err(Undecided::None) => only(self.mentioned(&folded(completion), options).into_iter()),
+            decided => decided,
+        }
+    }
+
+    /// The options that are said to be right, in sentences that do not deny or suppose it.
+    fn confirmations(&self, completion: &str, options: &Options) -> Vec<usize> {
+        const BEFORE: usize = 48;
+        let said = self.confirmed.captures_iter(completion).filter(|found| {
+            let at = found.get(0).map_or(0, |all| all.start());
+            let before = &completion[completion.ceil_char_boundary(at.saturating_sub(BEFORE))..at];
+            !self.refused[0].is_match(before) && !self.supposed.is_match(before)
+        });
+        let labels = said.flat_map(|found| [found.get(1), found.get(2)]).flatten();
+        labels.filter_map(|label| options.with_label(label.as_str())).collect()
+    }
+
+    /// The options that are marked at the beginnings of lines, each with another that is listed behind it.
+    fn marks(&self, completion: &str, options: &Options) -> Vec<usize> {
         let marked = self.marked.captures_iter(completion).flat_map(|found| {
             let label = found.get(1).map_or(0..0, |label| label.range());
             let line = completion[label.start..].lines().next().unwrap_or_default();
             let first = options.with_label(&completion[label.clone()]);
             // Items without a mark, which stand alone in their lines, were told apart above.
             let mark = first.and_then(|_| Mark::of(completion, label.start));
-            let other =
-                mark.zip(first).and_then(|(mark, first)| self.listed(&line[label.len()..], first, mark, options));
+            let other = mark.zip(first).and_then(|(mark, first)| {
+                self.listed(options.behind_words(&line[label.len()..], first), first, mark, options)
+            });
             [first, other]
         });
-        match only(marked.flatten()) {
-            Err(Undecided::None) => only(self.mentioned(&folded(completion), options).into_iter()),
-            decided => decided,
-        }
+        marked.flatten().collect()
     }
 
     /// What stands behind "the answer is": on the same line, or on the next one that is not empty.
@@ -115,9 +167,10 @@ impl Patterns {
         let Some(line) = rest.lines().find(|line| !bare(line).is_empty()) else { return Err(Undecided::None) };
         let end = (0..=MAX_STATEMENT_BYTES.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
         let line = &*self.command.replace_all(&line[..end.unwrap_or(0)], " ");
-        if let Some(place) = options.with_text(line).or_else(|| options.with_label(line)) {
+        if let Some(place) = options.alone(line) {
             return Ok(place);
         }
+        let line = self.corrected.find(line).map_or(line, |denied| &line[denied.end()..]);
         let statement = self.sentence.find(line).map_or(line, |end| &line[..end.end()]);
         match self.lead(statement, options) {
             Err(Undecided::None) => only(self.mentioned(&folded(statement), options).into_iter()),
@@ -136,6 +189,7 @@ impl Patterns {
         if !bracketed && (is_small || is_word(label.as_str(), behind)) {
             return Err(Undecided::None);
         }
+        let behind = options.behind_words(behind, place);
         let listed = || Mark::of(text, label.start()).and_then(|mark| self.listed(behind, place, mark, options));
         match joined(behind, options).filter(|other| *other != place).or_else(listed) {
             Some(other) => Err(Undecided::Several(place, other)),
@@ -207,6 +261,23 @@ impl Mark {
             _ => false,
         };
         is_mark.then(|| Self { sign, is_opened: text[..at].ends_with(['(', '[', '*']) })
+    }
+}
+
+/// The one member of a completion that is a JSON object, in a fence or not, as text.
+fn only_member(completion: &str) -> Option<String> {
+    /// A longer one says more than an option.
+    const LONGEST: usize = 4096;
+    let text = fenced_alone(completion).unwrap_or(completion).trim();
+    if !text.starts_with('{') || text.len() > LONGEST {
+        return None;
+    }
+    let object: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let mut members = object.into_iter();
+    match (members.next()?.1, members.next()) {
+        (Value::String(text), None) => Some(text),
+        (Value::Number(number), None) => Some(number.to_string()),
+        _ => None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Multiple choice: which option a completion decides for, by its letter or by its words.
 //!
 //! Looked for behind a `</think>`, in this order: the last `\boxed{}`, the last pair of tags, a letter that stands alone on
-//! the last line, the last "the answer is", a letter alone on the first line, one marked letter such as `B)`, and the words
-//! of one option, unless they are said to be wrong. Who names several options has not decided, so that writing all of them
+//! the last line or that a last "so B" concludes on, the last "the answer is", an option that "is correct", a letter alone on
+//! the first line, one marked letter such as `B)`, and the words of one option, unless they are said to be wrong. Who names several options has not decided, so that writing all of them
 //! down earns nothing.
 
 mod decision;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Case, MAX_MARKER_CHARACTERS, Outside, Score, Settings, Verifier};
 use crate::job::field::{FieldError, Fields};
@@ -95,6 +96,27 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    fn options_of(&self, row: &Map<String, Value>) -> Result<Options, String> {
+        match &self.options_column {
+            None => Ok(Options::lettered(self.options)),
+            Some(column) => Options::of_column(row, column),
+        }
+    }
+
+    /// The option that an expected answer says is right.
+    fn place(&self, answer: &str, options: &Options) -> Option<usize> {
+        match self.answer {
+            Answer::Letter => options.with_label(answer),
+            Answer::Index => {
+                let place = answer.trim().parse::<usize>().ok()?.checked_sub(self.first_index)?;
+                (place < options.len()).then_some(place)
+            }
+            Answer::Text => options.with_text(answer),
+        }
+    }
+}
+
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
         let mut fields = Fields::below(pointer);
@@ -117,6 +139,23 @@ impl Settings for Config {
     fn columns(&self) -> Vec<(String, String)> {
         let named = [("options_column", &self.options_column), ("answer_column", &self.answer_column)];
         named.into_iter().filter_map(|(field, column)| Some((field.to_owned(), column.clone()?))).collect()
+    }
+
+    /// By its letter where the answer is a number, which the options themselves may be.
+    fn written(&self, answer: &str, row: &Map<String, Value>) -> String {
+        let letter = || {
+            let options = self.options_of(row).ok()?;
+            Some(options.label(self.place(answer, &options)?).to_owned())
+        };
+        let answer = match self.answer {
+            Answer::Letter | Answer::Text => answer.to_owned(),
+            Answer::Index => letter().unwrap_or_else(|| answer.to_owned()),
+        };
+        match self.extract {
+            Extract::Auto | Extract::All => answer,
+            Extract::Boxed => super::boxed(&answer),
+            Extract::Tag => format!("{}{answer}{}", self.open_tag, self.close_tag),
+        }
     }
 
     fn time_limit_seconds(&self) -> f64 {
@@ -156,22 +195,10 @@ impl Verifier for MultipleChoice {
 impl MultipleChoice {
     /// The options of a row, and which of them is right.
     fn asked(&self, case: &Case<'_>) -> Result<(Options, usize), String> {
-        let options = match &self.config.options_column {
-            None => Options::lettered(self.config.options),
-            Some(column) => Options::of_column(case.row, column)?,
-        };
+        let options = self.config.options_of(case.row)?;
         let answer = super::expected_answer(case, self.config.answer_column.as_deref())?;
-        let right = match self.config.answer {
-            Answer::Letter => options.with_label(&answer),
-            Answer::Index => {
-                let number: Option<usize> = answer.trim().parse().ok();
-                let place = number.and_then(|number| number.checked_sub(self.config.first_index));
-                place.filter(|place| *place < options.len())
-            }
-            Answer::Text => options.with_text(&answer),
-        };
         let shown = super::quote(&answer);
-        let right = right.ok_or_else(|| {
+        let right = self.config.place(&answer, &options).ok_or_else(|| {
             format!(
                 "the expected answer {shown} is none of the {} options; `answer` says how it is written",
                 options.len()
@@ -209,7 +236,7 @@ mod tests {
     fn score(mut config: Value, completion: &str, answer: &str) -> Score {
         config["type"] = json!("multiple_choice");
         let row = json!({"list": ["Paris", "New York", "York", "42"], "map": {"A": "red", "B": "blue"},
-                         "arc": {"text": ["sun", "moon"], "label": ["1", "2"]}, "no": 3, "one": ["x"], "twice": ["x", "x "]});
+                         "arc": {"text": ["sun", "moon"], "label": ["1", "2"]}, "all": ["All of the above", "None of the above", "A and B", "Both A and C"], "no": 3, "one": ["x"], "twice": ["x", "x "]});
         let case = Case { prompt: "", completion, answer: Some(answer), row: row.as_object().unwrap() };
         verifier::Config::parse(&config, "").unwrap().build(&Outside::default()).verify(&case)
     }
@@ -249,6 +276,24 @@ mod tests {
             "The answer is B, I think.",
             "The answer is \\textbf{B}.",
             "B) as A) and C) fail",
+            "B is the correct answer.",
+            "Option B is correct.",
+            "Answer choice B is correct.",
+            "Therefore, option (B) is the right one.",
+            "A fails, so B is right. C is not.",
+            "A is too small. Thus, B.",
+            "Hence (B).",
+            "So it must be **B**.",
+            "The answer is therefore B.",
+            "The answer is clearly B.",
+            "The correct answer to the question is B.",
+            "The answer is not A; it is B.",
+            "Ans: B",
+            "Answer - B",
+            "{\"answer\": \"B\"}",
+            "```json\n{\"choice\": \"(b)\"}\n```",
+            "答案是B",
+            "答案：B。",
         ] {
             let score = score(json!({}), completion, "B");
             assert_eq!((score.reward, score.answer.as_deref()), (1.0, Some("B")), "{completion:?}: {score:?}");
@@ -284,6 +329,16 @@ mod tests {
             "The answer is a number.",
             "The answer is A dog.",
             "I think it is hard.",
+            "A or B is correct.",
+            "A is correct. B is correct.",
+            "A is not correct.",
+            "If A is correct, x is 3.",
+            "I don't think A is correct.",
+            "Is A correct?",
+            "The answer is not A; it is A or B.",
+            "So A or B.",
+            "{\"answer\": \"A or B\"}",
+            "{\"A\": 1, \"B\": 2}",
             "Z",
         ] {
             let score = score(json!({}), completion, "A");
@@ -305,6 +360,17 @@ mod tests {
             ("The answer is B) Paris", "B"),
         ] {
             assert_eq!(score(config(), completion, right).reward, 1.0, "{completion}");
+        }
+        let all = json!({"options_column": "all"});
+        for (completion, right) in [
+            ("C) A and B", "C"),
+            ("The answer is (C) A and B.", "C"),
+            ("\\boxed{C) A and B}", "C"),
+            ("A and B", "C"),
+            ("D. Both A and C\nThe others are too small.", "D"),
+        ] {
+            let score = score(all.clone(), completion, right);
+            assert_eq!(score.reward, 1.0, "{completion}: {score:?}");
         }
         for right in ["It is York, not Paris.", "It is not Paris but York", "Paris is wrong. It must be York."] {
             assert_eq!(score(config(), right, "C").reward, 1.0, "{right}");
@@ -336,6 +402,22 @@ mod tests {
         assert_eq!(score(json!({"extract": "tag"}), "B", "B").status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({"extract": "all"}), "The answer is B", "B").status, ScoreStatus::Unparsable);
         assert_eq!(score(json!({"extract": "boxed"}), "A \\boxed{b}", "B").reward, 1.0);
+    }
+
+    #[test]
+    fn the_expected_answer_is_written_as_it_is_read() {
+        for extract in ["auto", "boxed", "tag", "all"] {
+            for (answer, given, written) in [("letter", "b", "b"), ("index", "1", "B"), ("index", "9", "9")] {
+                let config = json!({"type": "multiple_choice", "extract": extract, "answer": answer, "options": 4});
+                let config = verifier::Config::parse(&config, "").unwrap();
+                let expected = match extract {
+                    "boxed" => format!("\\boxed{{{written}}}"),
+                    "tag" => format!("<answer>{written}</answer>"),
+                    _ => written.to_owned(),
+                };
+                assert_eq!(config.written(given, &Map::new()), expected);
+            }
+        }
     }
 
     #[test]

@@ -72,6 +72,33 @@ impl Options {
         self.labels.iter().position(|label| label.eq_ignore_ascii_case(bare))
     }
 
+    /// The option that a text names and nothing else: by its words, its label, or both, such as `B) the moon`.
+    pub fn alone(&self, text: &str) -> Option<usize> {
+        self.with_text(text).or_else(|| self.with_label(text)).or_else(|| {
+            let label = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let (label, words) = label.split_at_checked(1)?;
+            let place = self.with_label(label)?;
+            let rest = self.behind_words(words, place);
+            (rest.len() < words.len() && bare(rest).is_empty()).then_some(place)
+        })
+    }
+
+    /// What follows the words of an option where a text goes on with them; else the text itself.
+    pub fn behind_words<'t>(&self, text: &'t str, place: usize) -> &'t str {
+        /// Longer words are not looked for behind each mark, which keeps the work linear.
+        const LONGEST: usize = 512;
+        let words = self.texts.get(place).filter(|words| (1..=LONGEST).contains(&words.len()));
+        let Some(words) = words else { return text };
+        let start = text.trim_start_matches(|c: char| c.is_whitespace() || ")]}*_`:.-".contains(c));
+        let mut end = 0;
+        for _ in words.split(' ') {
+            let begin = end + start[end..].len() - start[end..].trim_start().len();
+            end = start[begin..].find(char::is_whitespace).map_or(start.len(), |length| begin + length);
+        }
+        let trimmed = start[..end].trim_end_matches(['.', ',', ';', '!', '?', '*', '_']);
+        if folded(trimmed) == *words { &start[trimmed.len()..] } else { text }
+    }
+
     /// The option of these words and nothing else.
     pub fn with_text(&self, text: &str) -> Option<usize> {
         let (whole, bare) = (folded(text), folded(bare(text)));
@@ -97,7 +124,7 @@ pub fn folded(text: &str) -> String {
 
 /// A text without what is put around a letter: brackets, emphasis, punctuation, `\text{}`.
 pub fn bare(text: &str) -> &str {
-    let around = |c: char| c.is_whitespace() || "*_`\"'$()[]{}.,:;!?\\".contains(c);
+    let around = |c: char| c.is_whitespace() || "*_`\"'$()[]{}.,:;!?\\。，：".contains(c);
     let mut text = text.trim_matches(around);
     for command in ["text", "textbf", "mathrm", "mathbf"] {
         if let Some(rest) = text.strip_prefix(command).filter(|rest| rest.starts_with('{')) {

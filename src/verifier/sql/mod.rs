@@ -30,6 +30,8 @@ pub const SUMMARY: &str =
 const MAX_SETUP_CHARACTERS: usize = 1 << 18;
 /// The longest query.
 const MAX_QUERY_BYTES: usize = 1 << 16;
+/// Texts of a completion that are tried as queries.
+const TRIES: usize = 64;
 /// The most text that a verdict repeats.
 const MAX_ANSWER_BYTES: usize = 1 << 12;
 
@@ -233,10 +235,9 @@ fn scripts<'a>(case: &Case<'a>, column: &str) -> Result<Vec<&'a str>, String> {
 
 /// The query in a completion: in the last code fence that holds one, or between the last `<answer>` or `<sql>` tags;
 /// otherwise the last text that begins with a line of a query and can be run, with what stands between empty lines tried
-/// first. Where nothing can be run it is the first that may have been meant.
+/// first. Where nothing can be run it is the first that may have been meant. Where no line begins with one it is the last that
+/// stands inside a line behind some mark and can be run.
 fn query_of<'c>(completion: &'c str, database: &Database) -> Option<&'c str> {
-    /// Texts that are tried.
-    const TRIES: usize = 64;
     let completion = super::behind_thought(completion);
     let tagged = || {
         let of = |open, close| super::last_tagged(completion, open, close);
@@ -246,10 +247,38 @@ fn query_of<'c>(completion: &'c str, database: &Database) -> Option<&'c str> {
     if let Some(query) = in_fence.or_else(|| begun(tagged()?).next()) {
         return Some(query.trim());
     }
-    let whole = begun(completion).next()?.trim();
+    let Some(whole) = begun(completion).next().map(str::trim) else {
+        return hidden(completion)
+            .filter(|text| text.len() <= MAX_QUERY_BYTES)
+            .take(TRIES)
+            .find(|text| database.is_query(text));
+    };
     let last = blocks(completion).into_iter().rev().flat_map(tried);
     let mut tried = std::iter::once(whole).chain(last).filter(|text| text.len() <= MAX_QUERY_BYTES).take(TRIES);
     tried.find(|text| database.is_query(text)).or(Some(whole))
+}
+
+/// What may be a query inside a line: behind a colon, a quotation mark, a comment, the number of an item or such a mark; the
+/// last one first, each to the end of the text, to a mark that ends it, and to the end of its line.
+fn hidden(text: &str) -> impl Iterator<Item = &str> {
+    const MARKS: [char; 11] = [':', '`', '"', '\'', '{', '>', '.', ')', '-', '*', '/'];
+    let lower = text.to_ascii_lowercase();
+    let mut starts: Vec<usize> =
+        ["select", "with"].iter().flat_map(|word| lower.match_indices(word)).map(|(at, _)| at).collect();
+    starts.retain(|at| begins(&text[*at..]) && text[..*at].trim_end().ends_with(MARKS));
+    starts.sort_unstable();
+    starts.into_iter().rev().take(TRIES).flat_map(move |start| {
+        let rest = &text[start..];
+        let line = rest.lines().next().unwrap_or_default();
+        let closed = match text[..start].trim_end().chars().next_back() {
+            Some(quote @ ('`' | '"' | '\'')) => rest.rfind(quote),
+            Some('{') => rest.rfind('}'),
+            _ => None,
+        };
+        let statement = rest.find(';').map(|end| &rest[..end]);
+        let marked = closed.map(|end| &rest[..end]);
+        [Some(rest), marked, statement, Some(line)].into_iter().flatten().map(str::trim)
+    })
 }
 
 /// The rests of a text from each line on that begins a query.

@@ -50,6 +50,34 @@ fn queries_are_right_when_they_give_the_same_rows() {
 }
 
 #[test]
+fn a_query_inside_a_line_is_found_behind_its_mark() {
+    let query = "SELECT name FROM city WHERE country = 'FR'";
+    for around in [
+        "SQL: {}",
+        "The query is: {};",
+        "Final answer: {}",
+        "Use `{}` for it.",
+        "1. {}",
+        "> {}",
+        "/* q */ {}",
+        "```sql\n/* q */ {}\n```",
+        "\\boxed{{}}",
+        "{\"sql\": \"{}\"}",
+        "A draft: SELECT 1; better: {}",
+    ] {
+        let completion = around.replacen("{}", query, 1);
+        let score = score(json!({}), &completion, "select name from french");
+        assert_eq!((score.status, score.reward), (ScoreStatus::Ok, 1.0), "{completion}: {score:?}");
+    }
+    for nothing in
+        ["Look: select the rows.", "I would select 1", "SQL: SELECT name FROM nowhere", "SQL: drop table city"]
+    {
+        let score = score(json!({}), nothing, "select 1");
+        assert_eq!(score.status, ScoreStatus::Unparsable, "{nothing}: {score:?}");
+    }
+}
+
+#[test]
 fn numbers_are_near_or_the_same_and_a_fraction_is_never_a_whole_number() {
     for (completion, answer) in [
         ("select 1234567891.0000002", "select 1234567891.0"),

@@ -98,6 +98,38 @@ fn texts_that_say_the_same_are_not_taken_for_wrong_ones() {
 }
 
 #[test]
+fn answers_are_tried_in_the_form_that_the_verifier_reads() {
+    let numbers = rows(40, |n| json!({"prompt": "a", "answer": n}));
+    let letters = rows(40, |n| json!({"prompt": "a", "answer": (["A", "B", "C", "D"][n % 4])}));
+    let places = rows(40, |n| json!({"prompt": "Which?", "answer": (n % 4).to_string(), "list": ["w", "x", "y", "z"]}));
+    let marks = rows(40, |n| json!({"prompt": "a", "answer": (["low", "middle", "high"][n % 3])}));
+    let labels = ["low", "middle", "high"];
+    for (verifier, rows) in [
+        (json!({"type": "numeric", "extract": "boxed"}), &numbers),
+        (json!({"type": "numeric", "extract": "tag"}), &numbers),
+        (json!({"type": "numeric", "extract": "marker"}), &numbers),
+        (json!({"type": "math", "extract": ["boxed"]}), &numbers),
+        (json!({"type": "math", "extract": ["marker"]}), &numbers),
+        (json!({"type": "math", "extract": ["final_answer"]}), &numbers),
+        (json!({"type": "exact", "extract": "tag"}), &letters),
+        (json!({"type": "multiple_choice", "extract": "boxed"}), &letters),
+        (json!({"type": "multiple_choice", "extract": "tag"}), &letters),
+        (json!({"type": "multiple_choice", "answer": "index"}), &places),
+        (json!({"type": "multiple_choice", "answer": "index", "extract": "all", "options_column": "list"}), &places),
+        (json!({"type": "choice", "labels": labels, "extract": "boxed"}), &marks),
+        (json!({"type": "choice", "labels": labels, "extract": "tag"}), &marks),
+        (json!({"type": "choice", "labels": labels, "ordered": true}), &marks),
+        (
+            json!({"type": "multi", "graders": {"right": {"type": "numeric", "extract": "tag"}},
+                "calculate_output": "right"}),
+            &numbers,
+        ),
+    ] {
+        assert_eq!(reasons(&verifier, rows), [""; 0], "{verifier}");
+    }
+}
+
+#[test]
 fn two_answers_are_enough_to_see_that_a_list_passes_and_one_shows_nothing() {
     let like = json!({"type": "string_check", "input": "{{ sample.output_text }}", "reference": "{{ item.answer }}",
                       "operation": "like"});
