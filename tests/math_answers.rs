@@ -535,7 +535,7 @@ fn the_answer_is_looked_for_in_an_order() {
         ("Evelyn", "The answer is Evelyn."),
         ("B", "Answer: (B)"),
     ] {
-        assert_eq!(score(json!({}), gold, &completion).reward, 1.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, completion).reward, 1.0, "{gold} in {completion:?}");
     }
     for (gold, completion) in [
         ("12", "\\boxed{123"),
@@ -546,7 +546,7 @@ fn the_answer_is_looked_for_in_an_order() {
         ("5", "it follows that x is -5."),
         ("3", "I had 3 and now have 4"),
     ] {
-        assert_eq!(score(json!({}), gold, &completion).reward, 0.0, "{gold} in {completion:?}");
+        assert_eq!(score(json!({}), gold, completion).reward, 0.0, "{gold} in {completion:?}");
     }
 }
 

@@ -14,8 +14,8 @@ pub fn is_stated(text: &str, start: usize, end: usize) -> bool {
     let share = text[start..end].contains(['/', '%']) || text[end..].starts_with('%');
     let before = words_before(&text[..start]);
     let behind = words_behind(&text[end..]);
-    !(is_changed_before(&before) || is_changed_behind(&behind, share, text[end..].starts_with(' ')))
-        && !is_half_of_quantity(&before, &behind)
+    let is_changed = is_changed_before(&before) || is_changed_behind(&behind, share, text[end..].starts_with(' '));
+    !is_changed && !is_half_of_quantity(&before, &behind)
 }
 
 const DENIED: [&str; 8] = ["not", "never", "nor", "neither", "cannot", "except", "unlike", "without"];
