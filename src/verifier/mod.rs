@@ -336,7 +336,7 @@ impl Config {
 
     /// The wall-clock time one verification may take.
     pub fn time_limit(&self) -> Duration {
-        Duration::from_secs_f64(self.settings().time_limit_seconds())
+        duration(self.settings().time_limit_seconds())
     }
 }
 
@@ -404,6 +404,11 @@ fn quote(text: &str) -> String {
         shown.push('…');
     }
     format!("{shown:?}")
+}
+
+/// A number of seconds; none where it is out of bounds, which whoever wrote it is told.
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
 fn default_time_limit_seconds() -> f64 {
@@ -488,8 +493,10 @@ mod tests {
     #[test]
     fn every_verifier_checks_the_shared_fields() {
         for mut value in examples() {
-            value["time_limit_seconds"] = json!(0);
-            assert_eq!(refusal(value.clone()), [("/verifier/time_limit_seconds".to_owned(), "out_of_range")]);
+            for limit in [0.0, -0.99, 1e300] {
+                value["time_limit_seconds"] = json!(limit);
+                assert_eq!(refusal(value.clone()), [("/verifier/time_limit_seconds".to_owned(), "out_of_range")]);
+            }
             value["time_limit_seconds"] = json!(0.01);
             let config = Config::parse(&value, "").unwrap();
             assert_eq!(config.time_limit(), Duration::from_millis(10));

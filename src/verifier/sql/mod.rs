@@ -102,7 +102,7 @@ impl Default for Config {
 impl Config {
     fn limits(&self) -> Limits {
         // Two setups, the expected query and the completion's are run.
-        let effort = Duration::from_secs_f64(self.time_limit_seconds / 4.0);
+        let effort = super::duration(self.time_limit_seconds / 4.0);
         Limits { steps: self.max_steps, effort, rows: self.max_rows }
     }
 
