@@ -12,7 +12,6 @@ mod result;
 mod unfolding;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
