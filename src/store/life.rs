@@ -1,7 +1,7 @@
 //! Whether a process lives, and which one keeps others from writing: what the kernel knows, and no clock.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -50,8 +50,22 @@ impl Store {
 
     /// The process in whose hands the database's write lock is.
     pub fn writing_process(&self) -> Option<u32> {
-        let shared = self.files.root().join("anneal.db-shm");
-        writer(&fs::read_to_string("/proc/locks").ok()?, fs::metadata(shared).ok()?.ino())
+        let shared = fs::metadata(self.files.root().join("anneal.db-shm")).ok()?.ino();
+        // Once more: what is there all the time is missed where others let go between two pieces of the list.
+        (0..3).find_map(|_| writer(&locks().ok()?, shared))
+    }
+}
+
+/// The locks of this machine's files, in pieces as large as the kernel gives them: it makes each when it is asked for.
+fn locks() -> io::Result<String> {
+    let mut locks = Vec::new();
+    let mut piece = vec![0; 1 << 16];
+    let mut file = File::open("/proc/locks")?;
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&locks).into_owned()),
+            read => locks.extend_from_slice(&piece[..read]),
+        }
     }
 }
 
