@@ -75,7 +75,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits", "curriculum",
         // What goes in and out.
-        "verify", "artifact", "report", "sample_log",
+        "verify", "verification", "artifact", "report", "sample_log",
         // Jobs.
         "loading", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
         "state", "train",

@@ -46,6 +46,7 @@ mod step;
 pub mod train;
 pub mod trainer;
 mod variance;
+pub mod verification;
 pub mod verify;
 mod visits;
 

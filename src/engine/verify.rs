@@ -3,8 +3,8 @@
 //! A verifier that takes several cases at a time is given those that wait when one of its threads is free.
 //!
 //! A thread cannot be stopped from outside. A verification that overruns its limit is given up together with its
-//! thread, which is replaced; because a thread that hangs keeps its core and its memory, a pool gives up only a few
-//! and then refuses to go on. Verifiers are pure, so neither a panic nor an abandoned thread leaves anything behind
+//! thread, which is replaced; because a thread that hangs keeps its core and its memory, a pool refuses to go on while
+//! several of them have not ended. Verifiers are pure, so neither a panic nor an abandoned thread leaves anything behind
 //! that a later verification could see.
 
 use std::any::Any;
@@ -15,19 +15,12 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::error::EngineError;
-use crate::job::{RewardPart, Rollout, ScoreStatus};
-use crate::objective::Statistics;
+use crate::job::{RewardPart, Rollout};
 use crate::verifier::{self, Case, Outside, Part, Score, Verifier};
 
-/// Verifications after which an error rate says something.
-const SAMPLE: usize = 200;
-/// Share of failed verifications that stops a job.
-const MOST_FAILED: f64 = 0.05;
-/// The most threads a pool gives up in its life.
+/// The most threads that were given up and go on.
 const MAX_ABANDONED: usize = 8;
 /// The most parts of a verdict that are kept, and characters of its texts.
 const MOST_PARTS: usize = 64;
@@ -91,6 +84,7 @@ pub struct VerifyPool {
     threads: usize,
     lanes: Vec<Lane>,
     next_lane: u64,
+    /// Threads that were given up and have not ended since.
     abandoned: usize,
     finished_sender: Sender<Finished>,
     finished: Receiver<Finished>,
@@ -196,6 +190,10 @@ impl VerifyPool {
     /// Gives every idle thread cases, after replacing the threads that are gone.
     fn hand_out(&mut self, batch: &mut Batch) -> Result<(), String> {
         if self.abandoned >= MAX_ABANDONED {
+            // One of them may have ended meanwhile.
+            self.collect(batch);
+        }
+        if self.abandoned >= MAX_ABANDONED {
             return Err(format!("too many verifications hang: {MAX_ABANDONED} did not end in time, no more are begun"));
         }
         while self.lanes.len() < self.threads.min(self.busy_lanes() + batch.waiting.len()) {
@@ -255,11 +253,13 @@ impl VerifyPool {
         // The pool holds a sender itself, so that the channel never closes: an error is the end of the wait.
         let mut received = self.finished.recv_timeout(POLL).ok();
         while let Some(Finished { lane: id, scores, seconds }) = received {
-            // A thread that was given up may still send its scores; its lane is gone.
-            if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.id == id)
-                && let Some(Busy { places: Some(places), .. }) = lane.busy.take()
-            {
-                places.into_iter().zip(scores).for_each(|(place, score)| batch.put(place, score, seconds));
+            match self.lanes.iter_mut().find(|lane| lane.id == id) {
+                Some(lane) => {
+                    let places = lane.busy.take().and_then(|busy| busy.places).into_iter().flatten();
+                    places.zip(scores).for_each(|(place, score)| batch.put(place, score, seconds));
+                }
+                // It was given up; nobody sends it more, so that it ends.
+                None => self.abandoned -= 1,
             }
             received = self.finished.try_recv().ok();
         }
@@ -297,96 +297,6 @@ fn with_rest(batch: Batch, rest: &Score) -> Vec<Verdict> {
     batch.verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(|| rest.clone())).collect()
 }
 
-/// How the verification of what was sampled together went.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Verification {
-    pub failures: Failures,
-    /// How long each verdict took.
-    seconds: Vec<f64>,
-    /// From the end of sampling to the last verdict.
-    wait_seconds: f64,
-}
-
-impl Verification {
-    pub fn of(verdicts: &[Verdict], wait_seconds: f64) -> Self {
-        let seconds = verdicts.iter().map(|verdict| verdict.seconds).collect();
-        Self { failures: Failures::of(verdicts.iter()), seconds, wait_seconds }
-    }
-
-    /// Adds that of another rank, which went on at the same time.
-    pub fn add(&mut self, other: Self) {
-        self.failures.add(other.failures);
-        self.seconds.extend(other.seconds);
-        self.wait_seconds = self.wait_seconds.max(other.wait_seconds);
-    }
-
-    /// What is reported of it; nothing where nothing was verified.
-    pub fn metrics(mut self) -> Statistics {
-        let Some(last) = self.seconds.len().checked_sub(1) else { return Vec::new() };
-        self.seconds.sort_by(f64::total_cmp);
-        // The nearest rank.
-        let percentile =
-            |share: f64| self.seconds[((share * self.seconds.len() as f64).ceil() as usize).clamp(1, last + 1) - 1];
-        vec![
-            ("verifier/timeouts", self.failures.timeout_share()),
-            ("verifier/seconds_p50", percentile(0.5)),
-            ("verifier/seconds_p95", percentile(0.95)),
-            ("verifier/seconds_max", self.seconds[last]),
-            ("verifier/wait_seconds", self.wait_seconds),
-        ]
-    }
-}
-
-/// How many verifications there were, how many of them failed, and why the last one did.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Failures {
-    verifications: usize,
-    failed: usize,
-    timeouts: usize,
-    last: String,
-}
-
-impl Failures {
-    pub fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
-        let mut all = Self::default();
-        for Verdict { score, .. } in verdicts {
-            all.verifications += 1;
-            all.timeouts += usize::from(score.status == ScoreStatus::Timeout);
-            if !score.is_scored() {
-                all.failed += 1;
-                all.last = score.detail.clone().unwrap_or_default();
-            }
-        }
-        all
-    }
-
-    /// The share of verifications that did not end in time.
-    pub fn timeout_share(&self) -> f64 {
-        self.timeouts as f64 / self.verifications.max(1) as f64
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.verifications += other.verifications;
-        self.failed += other.failed;
-        self.timeouts += other.timeouts;
-        if other.failed > 0 {
-            self.last = other.last;
-        }
-    }
-
-    /// Adds those of some more verifications; an error when too many fail.
-    pub fn count(&mut self, new: Self) -> Result<(), EngineError> {
-        let none_scored = new.verifications > 0 && new.failed == new.verifications;
-        self.add(new);
-        let Self { verifications, failed, ref last, .. } = *self;
-        let share = failed as f64 / verifications.max(1) as f64;
-        if none_scored || (verifications >= SAMPLE && share > MOST_FAILED) {
-            return Err(EngineError::VerifierErrors { failed, total: verifications, last: last.clone() });
-        }
-        Ok(())
-    }
-}
-
 /// One call of the verifier; a panic becomes an error of all its cases, and so does a reward that is no number.
 fn verify(verifier: &dyn Verifier, cases: &[OwnedCase]) -> Vec<Score> {
     let borrowed: Vec<Case<'_>> = cases.iter().map(OwnedCase::borrow).collect();
@@ -416,9 +326,11 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::job::ScoreStatus;
 
     /// Does what the completion says: `hang` never ends, `panic` panics, `nap` takes a moment, a number is the reward.
     struct Scripted;
@@ -498,7 +410,27 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_gives_up_at_most_eight_threads_in_its_life() {
+    fn a_pool_goes_on_when_what_took_too_long_has_ended() {
+        /// Gives no verdict while the lock is held.
+        struct Held(Arc<Mutex<()>>);
+        impl Verifier for Held {
+            fn verify(&self, _: &Case<'_>) -> Score {
+                drop(self.0.lock());
+                Score::ok(1.0)
+            }
+        }
+        let lock = Arc::new(Mutex::new(()));
+        let mut pool = VerifyPool::new(Arc::new(Held(Arc::clone(&lock))), Duration::from_millis(20), 4);
+        let held = lock.lock().unwrap();
+        assert_eq!(statuses(&score_all(&mut pool, cases(["a"; MAX_ABANDONED]))), ["timeout"; MAX_ABANDONED]);
+        assert_eq!(statuses(&score_all(&mut pool, cases(["b"]))), ["error"]);
+        drop(held);
+        let goes_on = |_| score_all(&mut pool, cases(["c"]))[0].is_scored();
+        assert!((0..1000).any(goes_on), "threads that have ended are still counted");
+    }
+
+    #[test]
+    fn at_most_eight_threads_that_were_given_up_hang() {
         let mut pool = VerifyPool::new(Arc::new(Scripted), Duration::from_millis(20), 3);
         let mut completions = vec!["hang"; 20];
         completions.push("1");
@@ -537,7 +469,7 @@ mod tests {
     }
 
     /// Takes three cases at a time and notes how many it was given.
-    struct Batched(std::sync::Mutex<Vec<usize>>);
+    struct Batched(Mutex<Vec<usize>>);
 
     impl Verifier for Batched {
         fn verify(&self, case: &Case<'_>) -> Score {
@@ -559,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_verifier_that_takes_several_gets_what_waits_and_answers_for_each() {
-        let batched = Arc::new(Batched(std::sync::Mutex::default()));
+        let batched = Arc::new(Batched(Mutex::default()));
         let mut pool = VerifyPool::new(Arc::clone(&batched) as Arc<dyn Verifier>, LIMIT, 1);
         let rewards: Vec<f64> =
             score_all(&mut pool, cases(["1", "2", "3", "4", "5", "6", "7"])).iter().map(|s| s.reward).collect();
@@ -570,23 +502,5 @@ mod tests {
         assert!(lost[0].detail.as_ref().unwrap().contains("0 scores for 3"), "{:?}", lost[0].detail);
         let hung = score_all(&mut pool, cases(["1", "hang", "3", "4"]));
         assert_eq!(statuses(&hung), ["timeout", "timeout", "timeout", "ok"]);
-    }
-
-    #[test]
-    fn verifications_are_told_in_numbers() {
-        let verdict = |score: Score, seconds: f64| Verdict { score, seconds };
-        let verdicts: Vec<Verdict> = (1..=20)
-            .map(|n| verdict(if n == 20 { Score::timeout(LIMIT) } else { Score::ok(1.0) }, f64::from(n)))
-            .collect();
-        let mut all = Verification::of(&verdicts[..10], 0.5);
-        all.add(Verification::of(&verdicts[10..], 0.25));
-        let metrics = all.metrics();
-        let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).unwrap().1;
-        assert_eq!(value("verifier/timeouts"), 0.05);
-        assert_eq!(value("verifier/seconds_p50"), 10.0);
-        assert_eq!(value("verifier/seconds_p95"), 19.0);
-        assert_eq!(value("verifier/seconds_max"), 20.0);
-        assert_eq!(value("verifier/wait_seconds"), 0.5, "ranks wait at the same time");
-        assert!(Verification::default().metrics().is_empty());
     }
 }

@@ -37,9 +37,13 @@ class ConnectionLost(Exception):
     """The connection broke again and again without any progress."""
 
 
-def connect(base_url: str, api_key: str | None = None, timeout: float = 60.0) -> Client | AuthenticatedClient:
-    """A client for the generated functions and for those of this package."""
-    limits = httpx.Timeout(timeout)
+def connect(base_url: str, api_key: str | None = None, timeout: float | None = None) -> Client | AuthenticatedClient:
+    """A client for the generated functions and for those of this package.
+
+    An answer may take `timeout` seconds. Where none is given that is five minutes: a server may take as long for the
+    audit of a slow verifier, or for a data set from a hub.
+    """
+    limits = httpx.Timeout(60.0, read=300.0) if timeout is None else httpx.Timeout(timeout)
     if api_key is None:
         return Client(base_url=base_url, timeout=limits)
     return AuthenticatedClient(base_url=base_url, token=api_key, timeout=limits)
