@@ -82,7 +82,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "key_file", "vault", "checksums", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
+        "files", "key_file", "vault", "checksums", "backend", "statement", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs", "provenance",
         // What jobs use and what they make.

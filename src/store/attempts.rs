@@ -1,9 +1,9 @@
 //! Attempts as clients see them: who ran a job when, on what, and how it ended.
 
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
-use super::{Page, Result, Store, read, read_json};
+use super::{Page, Result, Store, number, read, read_json};
 use crate::job::{JobId, Timestamp, WorkerId};
 
 /// One run of a worker at a job.
@@ -38,17 +38,17 @@ impl Store {
         let rows = sqlx::query(statement)
             .bind(job.to_string())
             .bind(self.project())
-            .bind(after)
-            .bind(page.limit)
+            .bind(after.map(i64::from))
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(attempt).collect()
     }
 }
 
-fn attempt(row: &SqliteRow) -> Result<AttemptRow> {
+fn attempt(row: &AnyRow) -> Result<AttemptRow> {
     Ok(AttemptRow {
-        number: row.try_get("number")?,
+        number: number(row, "number")?,
         worker: read("worker id", row.try_get("worker")?)?,
         devices: read_json("devices", row.try_get("devices")?)?,
         started_at: Timestamp(row.try_get("started_at")?),

@@ -1,10 +1,12 @@
 //! The audit log: who asked for what, and what came of it. Entries are only ever added, and each holds the hash of the one
 //! before it: whoever changes an entry, or takes one out, has to change all that follow.
 
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
+use sqlx::AnyConnection;
+use sqlx::Row;
+use sqlx::any::AnyRow;
 
-use super::{Page, Result, Store, read};
+use super::statement::Statement;
+use super::{Page, Result, Store, number, read};
 use crate::job::digest::sha256_hex;
 use crate::job::{AuditEntryId, Timestamp};
 
@@ -72,7 +74,7 @@ pub struct AuditChain {
 
 impl AuditChain {
     /// Takes the next entry, which follows one with that number and hash.
-    fn take(&mut self, row: &SqliteRow, last: Option<&(i64, String)>, known: Option<&str>) -> Result<(i64, String)> {
+    fn take(&mut self, row: &AnyRow, last: Option<&(i64, String)>, known: Option<&str>) -> Result<(i64, String)> {
         let (entry, number) = (entry(row)?, row.try_get::<i64, _>("number")?);
         let text = |column| -> Result<String> { Ok(row.try_get::<Option<String>, _>(column)?.unwrap_or_default()) };
         let (previous, hash) = (text("previous")?, text("hash")?);
@@ -103,18 +105,16 @@ impl Store {
         let mut chain = AuditChain::default();
         // All that is read is of one moment.
         let mut tx = self.readers.begin().await?;
-        let without: Vec<(i64, String)> =
-            sqlx::query_as("select rowid, id from audit_entry where number is null order by rowid desc limit 1")
-                .fetch_all(&mut *tx)
-                .await?;
-        let first: Option<i64> = sqlx::query_scalar("select min(rowid) from audit_entry where number is not null")
-            .fetch_one(&mut *tx)
-            .await?;
-        if let (Some((row, id)), Some(first)) = (without.first(), first)
-            && *row > first
+        // Ids are in the order of time.
+        let without: Option<String> =
+            sqlx::query_scalar("select max(id) from audit_entry where number is null").fetch_one(&mut *tx).await?;
+        let first: Option<String> =
+            sqlx::query_scalar("select min(id) from audit_entry where number is not null").fetch_one(&mut *tx).await?;
+        if let (Some(id), Some(first)) = (without, first)
+            && id > first
         {
             chain.broken =
-                Some((read("audit entry id", id)?, "it is newer than the first chained one, and is not chained"));
+                Some((read("audit entry id", &id)?, "it is newer than the first chained one, and is not chained"));
         }
         let unchained: i64 =
             sqlx::query_scalar("select count(*) from audit_entry where number is null").fetch_one(&mut *tx).await?;
@@ -146,7 +146,7 @@ impl Store {
         sqlx::query(
             "with oldest as (select id, number, created_at from audit_entry order by number limit $2)
              delete from audit_entry where created_at < $1
-               and number is not (select max(number) from audit_entry) and +id in
+               and number is distinct from (select max(number) from audit_entry) and id || '' in
                  (select id from oldest where coalesce(number, 0) <
                       coalesce((select min(number) from oldest where created_at >= $1), 9223372036854775807))",
         )
@@ -156,28 +156,28 @@ impl Store {
         .await?;
         let (mut number, mut previous) = head(tx.connection()).await?;
         for entries in entries.chunks(CHUNK) {
-            let mut insert = QueryBuilder::new(
+            let mut insert = Statement::new(
                 "insert into audit_entry (id, project, key_id, method, path, status, code, request_id, requests, created_at,
                                           number, previous, hash) ",
             );
-            insert.push_values(entries, |mut row, entry| {
+            insert.rows(entries, |row, entry| {
                 number += 1;
                 let hash = entry.hash(number, &previous);
-                row.push_bind(entry.id.to_string())
-                    .push_bind(&entry.project)
-                    .push_bind(&entry.key)
-                    .push_bind(&entry.method)
-                    .push_bind(&entry.path)
-                    .push_bind(entry.status)
-                    .push_bind(&entry.code)
-                    .push_bind(&entry.request_id)
-                    .push_bind(i64::try_from(entry.requests).unwrap_or(i64::MAX))
-                    .push_bind(entry.created_at.0)
-                    .push_bind(number)
-                    .push_bind(std::mem::replace(&mut previous, hash.clone()))
-                    .push_bind(hash);
+                row.bind(entry.id.to_string())
+                    .bind(&entry.project)
+                    .bind(&entry.key)
+                    .bind(&entry.method)
+                    .bind(&entry.path)
+                    .bind(i64::from(entry.status))
+                    .bind(&entry.code)
+                    .bind(&entry.request_id)
+                    .bind(i64::try_from(entry.requests).unwrap_or(i64::MAX))
+                    .bind(entry.created_at.0)
+                    .bind(number)
+                    .bind(std::mem::replace(&mut previous, hash.clone()))
+                    .bind(hash);
             });
-            insert.build().persistent(false).execute(tx.connection()).await?;
+            insert.finish()?.persistent(false).execute(tx.connection()).await?;
         }
         tx.commit().await
     }
@@ -185,34 +185,35 @@ impl Store {
     /// Entries, or those of what was done with one key.
     pub async fn audit_entries(&self, key: Option<&str>, page: &Page) -> Result<Vec<AuditEntry>> {
         let (low, high) = page.bounds();
-        let mut select = QueryBuilder::new("select * from audit_entry where id > ");
-        select.push_bind(low).push(" and id < ").push_bind(high);
+        let mut select = Statement::new("select * from audit_entry where id > ");
+        select.bind(low).push(" and id < ").bind(high);
         if let Some(project) = self.project() {
-            select.push(" and project = ").push_bind(project);
+            select.push(" and project = ").bind(project);
         }
         if let Some(key) = key {
-            select.push(" and key_id = ").push_bind(key);
+            select.push(" and key_id = ").bind(key);
         }
         select.push(if page.newest_first { " order by id desc limit " } else { " order by id limit " });
-        let rows = select.push_bind(page.limit).build().fetch_all(&self.readers).await?;
+        select.bind(i64::from(page.limit));
+        let rows = select.finish()?.fetch_all(&self.readers).await?;
         rows.iter().map(entry).collect()
     }
 }
 
 /// Number and hash of the newest entry.
-async fn head(connection: &mut SqliteConnection) -> Result<(i64, String)> {
+async fn head(connection: &mut AnyConnection) -> Result<(i64, String)> {
     let newest = "select number, hash from audit_entry where number is not null order by number desc limit 1";
     Ok(sqlx::query_as(newest).fetch_optional(connection).await?.unwrap_or_default())
 }
 
-fn entry(row: &SqliteRow) -> Result<AuditEntry> {
+fn entry(row: &AnyRow) -> Result<AuditEntry> {
     Ok(AuditEntry {
         id: read("audit entry id", row.try_get("id")?)?,
         project: row.try_get("project")?,
         key: row.try_get("key_id")?,
         method: row.try_get("method")?,
         path: row.try_get("path")?,
-        status: row.try_get("status")?,
+        status: number(row, "status")?,
         code: row.try_get("code")?,
         request_id: row.try_get("request_id")?,
         requests: row.try_get::<i64, _>("requests")?.unsigned_abs(),
@@ -263,8 +264,16 @@ mod tests {
         };
         let kept = alter("update audit_entry set path = '/' where number = 1200").await.unwrap_err();
         assert!(kept.to_string().contains("never change"), "{kept}");
-        alter("drop trigger audit_entry_stays_as_it_is").await.unwrap();
-        alter("drop trigger audit_entry_stays").await.unwrap();
+        let drops = match crate::store::backend::on_postgres() {
+            true => [
+                "drop trigger audit_entry_stays_as_it_is on audit_entry",
+                "drop trigger audit_entry_stays on audit_entry",
+            ],
+            false => ["drop trigger audit_entry_stays_as_it_is", "drop trigger audit_entry_stays"],
+        };
+        for drop in drops {
+            alter(drop).await.unwrap();
+        }
 
         assert_eq!(alter("delete from audit_entry where number = 2500").await.unwrap(), 1);
         let cut = store.verify_audit_log(Some(&head)).await.unwrap();

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::inputs::unused;
-use super::{Labels, Location, Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Labels, Location, Page, Result, Store, StoreError, number, read, read_json, write_json};
 use crate::job::{DatasetId, DatasetVersionId, Timestamp};
 
 /// A data set with its newest version.
@@ -181,7 +182,7 @@ impl Store {
             .bind(self.project())
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(version).collect()
@@ -204,7 +205,7 @@ impl Store {
         let ids: Vec<String> = sqlx::query_scalar(statement)
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
@@ -229,7 +230,7 @@ impl Store {
     }
 }
 
-async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
+async fn insert_version(connection: &mut AnyConnection, version: &DatasetVersionRow, number: i64) -> Result<()> {
     sqlx::query(
         "insert into dataset_version (id, dataset_id, number, sha256, row_count, bytes, answers, completions,
                                       duplicates, columns, created_at, filled, origin, split, held_out, parent_id,
@@ -258,7 +259,7 @@ async fn insert_version(connection: &mut SqliteConnection, version: &DatasetVers
     Ok(())
 }
 
-fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
+fn dataset(row: &AnyRow) -> Result<DatasetRow> {
     Ok(DatasetRow {
         id: read("data set id", row.try_get("dataset_id")?)?,
         name: row.try_get("name")?,
@@ -268,14 +269,14 @@ fn dataset(row: &SqliteRow) -> Result<DatasetRow> {
     })
 }
 
-fn version(row: &SqliteRow) -> Result<DatasetVersionRow> {
+fn version(row: &AnyRow) -> Result<DatasetVersionRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
     let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let json = |column| -> Result<Option<Value>> { text(column)?.map(|text| read_json(column, &text)).transpose() };
     Ok(DatasetVersionRow {
         id: read("data set version id", row.try_get("id")?)?,
         dataset: read("data set id", row.try_get("dataset_id")?)?,
-        number: row.try_get("number")?,
+        number: number(row, "number")?,
         sha256: row.try_get("sha256")?,
         rows: count("row_count")?,
         bytes: count("bytes")?,

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::artifacts::training_locations;
 use super::inputs::{has_adapters, in_use};
@@ -172,7 +173,7 @@ impl Store {
     }
 
     /// Whether a job may be deleted; an error says why not.
-    async fn deletable_job(&self, connection: &mut SqliteConnection, id: JobId) -> Result<()> {
+    async fn deletable_job(&self, connection: &mut AnyConnection, id: JobId) -> Result<()> {
         let row = sqlx::query("select status from job where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
             .bind(self.project())
@@ -226,8 +227,8 @@ impl Store {
 
 /// Whether a checkpoint or a rollout set may be deleted; an error says why not.
 async fn deletable_part(
-    connection: &mut SqliteConnection,
-    row: Option<SqliteRow>,
+    connection: &mut AnyConnection,
+    row: Option<AnyRow>,
     what: &'static str,
     id: &str,
 ) -> Result<()> {
@@ -240,12 +241,12 @@ async fn deletable_part(
     unneeded(connection, &[id.to_owned()], None).await
 }
 
-fn status_of(row: &SqliteRow) -> Result<JobStatus> {
+fn status_of(row: &AnyRow) -> Result<JobStatus> {
     read("job status", row.try_get("status")?)
 }
 
 /// Refuses when a job that is not finished needs one of these checkpoints and rollout sets.
-async fn unneeded(connection: &mut SqliteConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
+async fn unneeded(connection: &mut AnyConnection, parts: &[String], owner: Option<JobId>) -> Result<()> {
     if let Some(user) = in_use(connection, parts, owner).await? {
         let detail = format!("the job {user} is not finished and needs it; wait for its end, or cancel it");
         return Err(StoreError::Refused { code: "in_use", detail });
@@ -342,6 +343,9 @@ mod tests {
     async fn whatever_belongs_to_a_job_is_deleted_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
+        if crate::store::backend::on_postgres() {
+            return;
+        }
         let tables: Vec<String> = sqlx::query_scalar(
             "select m.name from sqlite_master m, pragma_foreign_key_list(m.name) f
              where m.type = 'table' and f.\"table\" = 'job'",

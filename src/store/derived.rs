@@ -1,8 +1,8 @@
 //! Jobs that are made from other jobs: forks, and jobs that repeat the end of another to prove that it resumes bit for
 //! bit.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::artifacts::checkpoint;
 use super::inputs::insert_inputs;
@@ -63,7 +63,7 @@ impl Store {
 }
 
 /// Refuses an origin that is not there: a checkpoint that was deleted a moment ago cannot be begun from.
-pub(super) async fn check_origin(connection: &mut SqliteConnection, origin: &Origin) -> Result<()> {
+pub(super) async fn check_origin(connection: &mut AnyConnection, origin: &Origin) -> Result<()> {
     let Origin::Verification(Verification { checkpoint, .. }) = origin else { return Ok(()) };
     let found = sqlx::query("select 1 from artifact where id = $1").bind(checkpoint.to_string());
     if found.fetch_optional(connection).await?.is_some() {
@@ -74,7 +74,7 @@ pub(super) async fn check_origin(connection: &mut SqliteConnection, origin: &Ori
 
 /// Writes down what a job is to prove, within the transaction of its submission.
 pub(super) async fn insert_verification(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     verification: &Verification,
 ) -> Result<()> {
@@ -91,7 +91,7 @@ pub(super) async fn insert_verification(
 }
 
 /// What a job is to prove, if it is there for that.
-pub(super) async fn verification(connection: &mut SqliteConnection, job: JobId) -> Result<Option<Verification>> {
+pub(super) async fn verification(connection: &mut AnyConnection, job: JobId) -> Result<Option<Verification>> {
     let row = sqlx::query("select * from verification where job_id = $1")
         .bind(job.to_string())
         .fetch_optional(connection)

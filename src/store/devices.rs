@@ -5,10 +5,11 @@
 //! model hold one together. A failed device takes no jobs until a
 //! check finds it well.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
-use super::{Result, Store, StoreError, read, read_json, write_json};
+use super::{Result, Store, StoreError, flag, number, read, read_json, write_json};
 use crate::job::event::LogDetail;
 use crate::job::placement::{Base, Holder, Slot};
 use crate::job::progress::Pace;
@@ -150,14 +151,14 @@ impl Store {
     }
 }
 
-async fn insert(connection: &mut SqliteConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
+async fn insert(connection: &mut AnyConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
     sqlx::query(
         "insert into device (name, number, description, uuid, memory_total, memory_free, compute_capability,
                              driver_version, processes, status, changed_at, seen_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10) on conflict (name) do nothing",
     )
     .bind(&reading.name)
-    .bind(reading.number)
+    .bind(i64::from(reading.number))
     .bind(&reading.description)
     .bind(&reading.uuid)
     .bind(stored(reading.memory_total))
@@ -172,7 +173,7 @@ async fn insert(connection: &mut SqliteConnection, reading: &DeviceReading, now:
 }
 
 /// Writes down a look; a free device is `foreign` as long as another program computes on it.
-async fn update(connection: &mut SqliteConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
+async fn update(connection: &mut AnyConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
     sqlx::query(
         "update device set description = $2, uuid = $3, memory_total = $4, memory_free = $5, compute_capability = $6,
                 driver_version = $7, processes = $8, seen_at = $10,
@@ -199,7 +200,7 @@ async fn update(connection: &mut SqliteConnection, reading: &DeviceReading, now:
 
 /// Marks a device as failed and returns the jobs that held it; the caller takes them from it in the same transaction.
 pub(super) async fn mark_faulted(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     name: &str,
     reason: &str,
     now: Timestamp,
@@ -224,7 +225,7 @@ pub(super) async fn mark_faulted(
 }
 
 /// Gives a job's devices back; those that failed, or that other jobs hold too, stay as they are.
-pub(super) async fn free(connection: &mut SqliteConnection, job: JobId, now: Timestamp) -> Result<()> {
+pub(super) async fn free(connection: &mut AnyConnection, job: JobId, now: Timestamp) -> Result<()> {
     let held: Vec<String> = sqlx::query_scalar("delete from holding where job_id = $1 returning device")
         .bind(job.to_string())
         .fetch_all(&mut *connection)
@@ -245,12 +246,7 @@ pub(super) async fn free(connection: &mut SqliteConnection, job: JobId, now: Tim
 }
 
 /// Gives devices to a job that begins.
-pub(super) async fn hold(
-    connection: &mut SqliteConnection,
-    job: JobId,
-    names: &[String],
-    now: Timestamp,
-) -> Result<()> {
+pub(super) async fn hold(connection: &mut AnyConnection, job: JobId, names: &[String], now: Timestamp) -> Result<()> {
     sqlx::query(
         "update device set status = 'busy', changed_at = $2
          where name in (select value from json_each($1)) and status <> 'busy'",
@@ -268,11 +264,7 @@ pub(super) async fn hold(
 }
 
 /// The devices as placement sees them. A worker that asks for a job on `asking` waits for one.
-pub(super) async fn slots(
-    connection: &mut SqliteConnection,
-    asking: Option<&str>,
-    now: Timestamp,
-) -> Result<Vec<Slot>> {
+pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, now: Timestamp) -> Result<Vec<Slot>> {
     let rows = sqlx::query(
         "select name, status, memory_total, memory_free,
                 name = $2 or exists (select 1 from worker w where w.device = device.name and w.ended_at is null
@@ -301,18 +293,18 @@ pub(super) async fn slots(
     Ok(slots)
 }
 
-fn slot(row: &SqliteRow) -> Result<Slot> {
+fn slot(row: &AnyRow) -> Result<Slot> {
     Ok(Slot {
         name: row.try_get("name")?,
         status: read("device status", row.try_get("status")?)?,
         memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
         memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
-        attended: row.try_get("attended")?,
+        attended: flag(row, "attended")?,
         holders: Vec::new(),
     })
 }
 
-fn holder(row: &SqliteRow, now: Timestamp) -> Result<Holder> {
+fn holder(row: &AnyRow, now: Timestamp) -> Result<Holder> {
     let began_at: Option<i64> = row.try_get("started_at")?;
     let pace = match began_at {
         None => None,
@@ -333,7 +325,7 @@ fn holder(row: &SqliteRow, now: Timestamp) -> Result<Holder> {
 }
 
 /// The weights that a job of a row has in common with others; one that has crashed shares none.
-pub(super) fn shared_base(row: &SqliteRow) -> Result<Option<Base>> {
+pub(super) fn shared_base(row: &AnyRow) -> Result<Option<Base>> {
     let key: Option<i64> = row.try_get("base")?;
     let crashes: i64 = row.try_get("crashes")?;
     let bytes = row.try_get::<i64, _>("base_bytes")?.unsigned_abs();
@@ -349,7 +341,7 @@ fn stored(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-fn device(row: &SqliteRow) -> Result<DeviceRow> {
+fn device(row: &AnyRow) -> Result<DeviceRow> {
     let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let worker = match text("worker_id")? {
         None => None,
@@ -360,7 +352,7 @@ fn device(row: &SqliteRow) -> Result<DeviceRow> {
     };
     Ok(DeviceRow {
         name: row.try_get("name")?,
-        number: row.try_get("number")?,
+        number: number(row, "number")?,
         description: row.try_get("description")?,
         uuid: text("uuid")?,
         memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),

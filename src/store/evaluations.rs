@@ -51,7 +51,7 @@ impl Store {
             .bind(low)
             .bind(high)
             .bind(self.own_project())
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         let mut rows = Vec::with_capacity(ids.len());
@@ -91,7 +91,7 @@ impl Store {
              order by job.id desc limit $2",
         )
         .bind(checkpoint.to_string())
-        .bind(most)
+        .bind(i64::from(most))
         .fetch_all(&self.readers)
         .await?;
         let mut rows = Vec::with_capacity(ids.len());

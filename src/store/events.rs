@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::{Result, Store, StoreError, read, write_json};
 use crate::job::event::{LogDetail, Logged};
 use crate::job::{Event, EventBody, EventId, EventKind, JobId, NewEvent, Timestamp};
 
 /// Adds an event with the job's next number, within the transaction of the change it reports.
-pub(super) async fn append(
-    connection: &mut SqliteConnection,
-    job: JobId,
-    event: &NewEvent,
-    now: Timestamp,
-) -> Result<()> {
+pub(super) async fn append(connection: &mut AnyConnection, job: JobId, event: &NewEvent, now: Timestamp) -> Result<()> {
     let seq: i64 = sqlx::query_scalar("update job set last_seq = last_seq + 1 where id = $1 returning last_seq")
         .bind(job.to_string())
         .fetch_one(&mut *connection)
@@ -54,7 +50,7 @@ impl Store {
         let rows = sqlx::query("select * from event where job_id = $1 and seq > $2 order by seq limit $3")
             .bind(job.to_string())
             .bind(after)
-            .bind(limit)
+            .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(event).collect()
@@ -71,7 +67,7 @@ impl Store {
     pub async fn notable_events(&self, job: JobId, limit: u32) -> Result<Vec<Event>> {
         let rows = sqlx::query("select * from event where job_id = $1 and level <> 'info' order by seq limit $2")
             .bind(job.to_string())
-            .bind(limit)
+            .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(event).collect()
@@ -110,7 +106,7 @@ impl Store {
         .bind(write_json(&filter.kinds)?)
         .bind(write_json(&filter.jobs)?)
         .bind(self.project())
-        .bind(limit)
+        .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
         rows.iter().map(|row| Ok((row.try_get("position")?, event(row)?))).collect()
@@ -147,7 +143,7 @@ impl Store {
     }
 }
 
-pub(super) fn event(row: &SqliteRow) -> Result<Event> {
+pub(super) fn event(row: &AnyRow) -> Result<Event> {
     let (kind, data): (&str, &str) = (row.try_get("type")?, row.try_get("data")?);
     let id: EventId = read("event id", row.try_get("id")?)?;
     Ok(Event {

@@ -1,8 +1,9 @@
 //! Exports. A row is there from the request for it; its files lie where its id says once it is ready. An export belongs to
 //! the job whose checkpoint it is made of, and goes with that.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::pushes::{PushRow, push, push_columns};
 use super::{Artifact, CheckpointRow, Location, Page, Result, Store, StoreError, read, read_json, write_json};
@@ -113,7 +114,7 @@ impl Store {
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .bind(self.project())
             .bind(checkpoint.map(|id| id.to_string()))
             .fetch_all(&self.readers)
@@ -228,7 +229,7 @@ impl Store {
 }
 
 /// Refuses while an export of this checkpoint is to be made.
-pub(super) async fn unexported(connection: &mut SqliteConnection, checkpoint: &str) -> Result<()> {
+pub(super) async fn unexported(connection: &mut AnyConnection, checkpoint: &str) -> Result<()> {
     let export: Option<String> = sqlx::query_scalar(
         "select id from export where checkpoint_id = $1 and status in ('pending', 'running') limit 1",
     )
@@ -241,7 +242,7 @@ pub(super) async fn unexported(connection: &mut SqliteConnection, checkpoint: &s
 }
 
 /// Where the exports of a job lie.
-pub(super) async fn of_job(connection: &mut SqliteConnection, job: JobId) -> Result<Vec<Location>> {
+pub(super) async fn of_job(connection: &mut AnyConnection, job: JobId) -> Result<Vec<Location>> {
     let ids: Vec<String> = sqlx::query_scalar("select id from export where job_id = $1")
         .bind(job.to_string())
         .fetch_all(connection)
@@ -253,7 +254,7 @@ fn missing(id: ExportId) -> StoreError {
     StoreError::NotFound { what: "export", id: id.to_string() }
 }
 
-fn row(row: &SqliteRow) -> Result<ExportRow> {
+fn row(row: &AnyRow) -> Result<ExportRow> {
     let id: ExportId = read("export id", row.try_get("id")?)?;
     let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let manifest: Option<Manifest> = text("manifest")?.map(|text| read_json("manifest", &text)).transpose()?;

@@ -57,7 +57,7 @@ impl Store {
         let rows = sqlx::query("select * from event where job_id = $1 and seq < $2 order by seq desc limit $3")
             .bind(job.to_string())
             .bind(below)
-            .bind(limit)
+            .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(event).collect()
@@ -91,7 +91,7 @@ impl Store {
             .bind(high)
             .bind(self.project())
             .bind(job.map(|id| id.to_string()))
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         ids.iter().map(|id| read("checkpoint id", id)).collect()

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::events::append;
 use super::models::{ModelRow, model, models};
@@ -176,7 +176,7 @@ impl Store {
 }
 
 /// The jobs that wait for a model.
-async fn queued(connection: &mut SqliteConnection, id: ModelId) -> Result<Vec<JobId>> {
+async fn queued(connection: &mut AnyConnection, id: ModelId) -> Result<Vec<JobId>> {
     let jobs: Vec<String> = sqlx::query_scalar(
         "select distinct job.id from job_input join job on job.id = job_input.job_id
          where job_input.id = $1 and job.status = 'queued' order by job.id limit $2",

@@ -1,32 +1,33 @@
 //! What jobs refer to: written with a job, and asked before something is deleted.
 
-use sqlx::QueryBuilder;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
+use super::statement::Statement;
 use super::transitions::unfinished;
 use super::{ROWS, Result, StoreError, write_json};
 use crate::job::JobId;
 use crate::spec::Input;
 
 /// Writes down what jobs refer to, within the transaction of their submission.
-pub(super) async fn insert_inputs(connection: &mut SqliteConnection, inputs: &[(JobId, &Input)]) -> Result<()> {
+pub(super) async fn insert_inputs(connection: &mut AnyConnection, inputs: &[(JobId, &Input)]) -> Result<()> {
     for some in inputs.chunks(ROWS) {
-        let mut statement = QueryBuilder::new("insert or ignore into job_input (job_id, role, kind, id, digest) ");
-        statement.push_values(some, |mut row, (job, input)| {
-            row.push_bind(job.to_string())
-                .push_bind(input.role.as_str())
-                .push_bind(input.kind.as_str())
-                .push_bind(&input.id)
-                .push_bind(&input.digest);
+        let mut statement = Statement::new("insert into job_input (job_id, role, kind, id, digest) ");
+        statement.rows(some, |row, (job, input)| {
+            row.bind(job.to_string())
+                .bind(input.role.as_str())
+                .bind(input.kind.as_str())
+                .bind(&input.id)
+                .bind(&input.digest);
         });
-        statement.build().persistent(false).execute(&mut *connection).await?;
+        statement.push(" on conflict do nothing");
+        statement.finish()?.persistent(false).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// A job that is not finished and refers to one of `ids`, other than their owner.
 pub(super) async fn in_use(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     ids: &[String],
     owner: Option<JobId>,
 ) -> Result<Option<JobId>> {
@@ -45,7 +46,7 @@ pub(super) async fn in_use(
 }
 
 /// Whether an adapter of this model is there: an imported one, or the finished one of a job that trained it.
-pub(super) async fn has_adapters(connection: &mut SqliteConnection, model: &str) -> Result<bool> {
+pub(super) async fn has_adapters(connection: &mut AnyConnection, model: &str) -> Result<bool> {
     let found: Option<i64> = sqlx::query_scalar(
         "select 1 from job_input join job on job.id = job_input.job_id join artifact on artifact.job_id = job.id
          where job_input.id = $1 and role = 'model' and artifact.kind = 'inference'
@@ -60,7 +61,7 @@ pub(super) async fn has_adapters(connection: &mut SqliteConnection, model: &str)
 }
 
 /// Refuses to take up a job again that refers to something that was deleted after its end.
-pub(super) async fn check_inputs(connection: &mut SqliteConnection, job: JobId) -> Result<()> {
+pub(super) async fn check_inputs(connection: &mut AnyConnection, job: JobId) -> Result<()> {
     let gone: Option<String> = sqlx::query_scalar(
         "select input.id from job_input as input where job_id = $1 and case kind
              when 'model' then not exists (select 1 from model where id = input.id)
@@ -83,7 +84,7 @@ pub(super) async fn check_inputs(connection: &mut SqliteConnection, job: JobId) 
 }
 
 /// Refuses when a job that is not finished refers to one of `ids`, which are `what`.
-pub(super) async fn unused(connection: &mut SqliteConnection, ids: &[String], what: &str) -> Result<()> {
+pub(super) async fn unused(connection: &mut AnyConnection, ids: &[String], what: &str) -> Result<()> {
     match in_use(connection, ids, None).await? {
         None => Ok(()),
         Some(job) => Err(StoreError::Conflict(format!(

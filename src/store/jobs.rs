@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row, Sqlite};
+use sqlx::AnyConnection;
+use sqlx::Row;
+use sqlx::any::AnyRow;
 
 use super::devices::shared_base;
+use super::statement::Statement;
 use super::transitions::{Transition, move_job};
-use super::{Page, Result, Store, StoreError, read, read_json};
+use super::{Page, Result, Store, StoreError, number, read, read_json};
 use crate::job::placement::{Base, Request};
 use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
 use crate::spec::{Attributes, Resolved, Work};
@@ -30,9 +32,9 @@ macro_rules! spent {
     };
     ($held:literal) => {
         concat!(
-            "(select coalesce(sum(",
+            "(select cast(coalesce(sum(",
             $held,
-            " * case devices when '[]' then 1 else json_array_length(devices) end), 0)
+            " * case devices when '[]' then 1 else json_array_length(devices) end), 0) as bigint)
               from attempt where job_id = job.id)"
         )
     };
@@ -146,35 +148,35 @@ pub enum MetadataFilter {
 /// A page of a project's jobs by id. Which rows they are is found first, so that what belongs to a row is read for those
 /// that are shown only. Every condition stands there only when it is asked for: one that may hold for all would keep
 /// SQLite from the index of a status or a kind.
-fn listing(project: &str, filter: &JobFilter, page: &Page) -> QueryBuilder<Sqlite> {
+fn listing(project: &str, filter: &JobFilter, page: &Page) -> Statement {
     let (low, high) = page.bounds();
-    let mut query = QueryBuilder::new(concat!(job_rows!(), " where id in (select id from job where project = "));
-    query.push_bind(project);
+    let mut query = Statement::new(concat!(job_rows!(), " where id in (select id from job where project = "));
+    query.bind(project);
     let (bound, order) =
         if page.newest_first { (" and id < ", " order by id desc") } else { (" and id > ", " order by id") };
-    query.push(bound).push_bind(if page.newest_first { high } else { low });
+    query.push(bound).bind(if page.newest_first { high } else { low });
     if let Some(status) = filter.status {
-        query.push(" and status = ").push_bind(status.as_str());
+        query.push(" and status = ").bind(status.as_str());
     }
     if let Some(kind) = filter.kind {
-        query.push(" and kind = ").push_bind(kind.as_str());
+        query.push(" and kind = ").bind(kind.as_str());
     }
     if let Some(objective) = &filter.objective {
-        query.push(" and objective = ").push_bind(objective);
+        query.push(" and objective = ").bind(objective);
     }
     if let Some(model) = &filter.model {
         query.push(" and exists (select 1 from job_input where job_id = job.id and role = 'model' and id = ");
-        query.push_bind(model).push(")");
+        query.bind(model).push(")");
     }
     if let Some(text) = &filter.text {
-        query.push(" and (instr(lower(name), lower(").push_bind(text).push(")) > 0 or instr(id, ");
-        query.push_bind(text).push(") = 1)");
+        query.push(" and (instr(lower(name), lower(").bind(text).push(")) > 0 or instr(id, ");
+        query.bind(text).push(") = 1)");
     }
     if let Some(after) = filter.created_after {
-        query.push(" and created_at >= ").push_bind(after.0);
+        query.push(" and created_at >= ").bind(after.0);
     }
     if let Some(before) = filter.created_before {
-        query.push(" and created_at < ").push_bind(before.0);
+        query.push(" and created_at < ").bind(before.0);
     }
     match &filter.metadata {
         MetadataFilter::Any => {}
@@ -183,12 +185,12 @@ fn listing(project: &str, filter: &JobFilter, page: &Page) -> QueryBuilder<Sqlit
         }
         MetadataFilter::Pairs(pairs) => {
             for (key, value) in pairs {
-                query.push(" and exists (select 1 from json_each(metadata) own where own.key = ").push_bind(key);
-                query.push(" and own.value = ").push_bind(value).push(")");
+                query.push(" and exists (select 1 from json_each(metadata) own where own.key = ").bind(key);
+                query.push(" and own.value = ").bind(value).push(")");
             }
         }
     }
-    query.push(order).push(" limit ").push_bind(page.limit).push(")").push(order);
+    query.push(order).push(" limit ").bind(i64::from(page.limit)).push(")").push(order);
     query
 }
 
@@ -198,7 +200,7 @@ impl Store {
     }
 
     pub async fn jobs(&self, filter: &JobFilter, page: &Page) -> Result<Vec<JobRow>> {
-        let rows = listing(self.own_project(), filter, page).build().fetch_all(&self.readers).await?;
+        let rows = listing(self.own_project(), filter, page).finish()?.fetch_all(&self.readers).await?;
         rows.iter().map(job).collect()
     }
 
@@ -232,7 +234,7 @@ impl Store {
 }
 
 /// A job by its id, as `project` sees it.
-pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project: Option<&str>) -> Result<JobRow> {
+pub(super) async fn by_id(connection: &mut AnyConnection, id: JobId, project: Option<&str>) -> Result<JobRow> {
     sqlx::query(concat!(job_rows!(), " where id = $1 and project = coalesce($2, project)"))
         .bind(id.to_string())
         .bind(project)
@@ -242,7 +244,7 @@ pub(super) async fn by_id(connection: &mut SqliteConnection, id: JobId, project:
 }
 
 /// The resolved spec of a row of `job`, and what may change of it.
-pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>, Value)> {
+pub(super) fn stored_spec(row: &AnyRow) -> Result<(Attributes, Arc<Resolved>, Value)> {
     let corrupt = |error: FieldError| StoreError::Corrupt { what: "spec", detail: error.to_string() };
     let kind: JobKind = read("job kind", row.try_get("kind")?)?;
     let value: Value = read_json("spec", row.try_get("spec_resolved")?)?;
@@ -257,12 +259,12 @@ pub(super) fn stored_spec(row: &SqliteRow) -> Result<(Attributes, Arc<Resolved>,
 }
 
 /// The budget of a row of `job`.
-pub(super) fn stored_budget(row: &SqliteRow) -> Result<Option<BudgetSpec>> {
+pub(super) fn stored_budget(row: &AnyRow) -> Result<Option<BudgetSpec>> {
     let text: Option<String> = row.try_get("budget")?;
     text.map(|text| read_json("budget", &text)).transpose()
 }
 
-fn job(row: &SqliteRow) -> Result<JobRow> {
+fn job(row: &AnyRow) -> Result<JobRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let (attributes, resolved, essence) = stored_spec(row)?;
@@ -278,7 +280,7 @@ fn job(row: &SqliteRow) -> Result<JobRow> {
         created_at: Timestamp(row.try_get("created_at")?),
         started_at: time("started_at")?,
         finished_at: time("finished_at")?,
-        attempt: row.try_get("attempt")?,
+        attempt: number(row, "attempt")?,
         worker: row.try_get("worker")?,
         step: row.try_get::<i64, _>("step")?.unsigned_abs(),
         last_seq: row.try_get("last_seq")?,
@@ -304,6 +306,9 @@ mod tests {
     async fn listings_walk_no_other_jobs_than_those_that_they_show() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
+        if crate::store::backend::on_postgres() {
+            return;
+        }
         let newest = Page { after: None, limit: 21, newest_first: true };
         let oldest = Page { newest_first: false, ..newest.clone() };
         let every = JobFilter::default();
@@ -317,7 +322,7 @@ mod tests {
             (&measuring, &newest, "COVERING INDEX job_kind (project=? AND kind=? AND id<?)"),
         ];
         for (filter, page, index) in listings {
-            let statement = listing(DEFAULT_PROJECT, filter, page).into_string();
+            let statement = listing(DEFAULT_PROJECT, filter, page).into_text();
             let plan = sqlx::AssertSqlSafe(format!("explain query plan {statement}"));
             let steps = sqlx::query(plan).fetch_all(&store.readers).await.unwrap();
             let steps: Vec<String> = steps.iter().map(|step| step.get("detail")).collect();

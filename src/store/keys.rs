@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
 use super::{Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::digest::sha256_hex;
@@ -177,7 +177,7 @@ impl Store {
             .bind(low)
             .bind(high)
             .bind(self.project())
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(api_key).collect()
@@ -216,7 +216,7 @@ impl Store {
     }
 }
 
-pub(super) fn api_key(row: &SqliteRow) -> Result<ApiKeyRow> {
+pub(super) fn api_key(row: &AnyRow) -> Result<ApiKeyRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let scopes: String = row.try_get("scopes")?;
     Ok(ApiKeyRow {
@@ -253,7 +253,7 @@ mod tests {
         sqlx::query(
             "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
              insert into api_key (id, project, name, digest, prefix, scopes, metadata, created_at, expires_at)
-             select 'key_' || i, 'p', 'k', i, 'ak_', 'read', '{}', 0, iif(i = 1, $2, null) from n",
+             select 'key_' || i, 'p', 'k', cast(i as text), 'ak_', 'read', '{}', 0, case i when 1 then $2 end from n",
         )
         .bind(MOST_KEYS)
         .bind(now.0)

@@ -1,8 +1,8 @@
 //! Leases: the right to run a job is the pair (job, attempt). Every write of a worker names it, and changes nothing once
 //! another attempt has begun.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::transitions::held;
 use super::{Result, StoreError, read};
@@ -16,14 +16,14 @@ pub struct Lease {
 }
 
 /// Checks within a transaction that `lease` is still good, and returns the job's status.
-pub(super) async fn fence(connection: &mut SqliteConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
+pub(super) async fn fence(connection: &mut AnyConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
     let row = sqlx::query(concat!(
         "update job set updated_at = $3 where id = $1 and attempt = $2 and status in ",
         held!(),
         " returning status"
     ))
     .bind(lease.job.to_string())
-    .bind(lease.attempt)
+    .bind(i64::from(lease.attempt))
     .bind(now.0)
     .fetch_optional(connection)
     .await?

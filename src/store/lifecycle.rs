@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::events::append;
 use super::inputs::check_inputs;
@@ -104,7 +105,7 @@ impl Store {
         let mut tx = self.begin().await?;
         let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
             .bind(lease.job.to_string())
-            .bind(lease.attempt)
+            .bind(i64::from(lease.attempt))
             .fetch_optional(tx.connection())
             .await?;
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
@@ -121,7 +122,7 @@ impl Store {
     }
 
     /// Begins a transaction with what decides about a job's next status.
-    async fn begin_with(&self, id: JobId) -> Result<(WriteTransaction, SqliteRow)> {
+    async fn begin_with(&self, id: JobId) -> Result<(WriteTransaction, AnyRow)> {
         let mut tx = self.begin().await?;
         let row = sqlx::query(concat!(
             "select status, budget, project, storage_full_at, ",
@@ -138,7 +139,7 @@ impl Store {
 }
 
 /// Why a job cannot be resumed, with a code.
-fn no_resume(row: &SqliteRow) -> Result<Option<(&'static str, String)>> {
+fn no_resume(row: &AnyRow) -> Result<Option<(&'static str, String)>> {
     let status: JobStatus = read("job status", row.try_get("status")?)?;
     Ok(match status {
         JobStatus::Paused | JobStatus::Failed | JobStatus::Cancelled => {
@@ -183,17 +184,17 @@ fn exhausted(reason: &str) -> Failure {
 }
 
 /// Milliseconds of devices that a job has used, with what the attempt under way has `held` them for.
-async fn spent_by(connection: &mut SqliteConnection, lease: Lease, held: Duration) -> Result<i64> {
+async fn spent_by(connection: &mut AnyConnection, lease: Lease, held: Duration) -> Result<i64> {
     let spent = sqlx::query_scalar(concat!(
         "select ",
         spent!("max(held_milliseconds, case number when $2 then $3 else 0 end)"),
         " from job where id = $1"
     ));
-    let spent = spent.bind(lease.job.to_string()).bind(lease.attempt).bind(held.as_millis() as i64);
+    let spent = spent.bind(lease.job.to_string()).bind(i64::from(lease.attempt)).bind(held.as_millis() as i64);
     Ok(spent.fetch_one(connection).await?)
 }
 
-async fn write_change(connection: &mut SqliteConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {
+async fn write_change(connection: &mut AnyConnection, job: JobId, change: &JobChange, now: Timestamp) -> Result<()> {
     let Attributes { name, priority, metadata, budget } = &change.attributes;
     sqlx::query("update job set name = $2, priority = $3, metadata = $4, budget = $5, updated_at = $6 where id = $1")
         .bind(job.to_string())

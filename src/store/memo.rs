@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::{Store, StoreError};
@@ -19,11 +18,11 @@ use super::{Store, StoreError};
 const MOST: usize = 1024;
 
 /// A state of the database. Nothing was committed between two looks that find the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Version {
     /// Counts of different connections say nothing about each other.
     connection: u64,
-    commits: i64,
+    commits: Option<Arc<str>>,
 }
 
 /// Where the state of the database is looked up.
@@ -38,12 +37,12 @@ pub(super) struct Versions {
 struct Newest {
     look: u64,
     version: Version,
-    connection: Option<SqliteConnection>,
+    connection: Option<AnyConnection>,
 }
 
 impl Versions {
     /// The connection over which was looked.
-    pub async fn take_connection(&self) -> Option<SqliteConnection> {
+    pub async fn take_connection(&self) -> Option<AnyConnection> {
         self.newest.lock().await.connection.take()
     }
 }
@@ -55,21 +54,20 @@ impl Store {
         let mut newest = self.versions.newest.lock().await;
         // One that began after the call saw all that was there at the call.
         if newest.look > before {
-            return Ok(newest.version);
+            return Ok(newest.version.clone());
         }
         let mut connection = match newest.connection.take() {
             Some(connection) => connection,
             None => {
                 newest.version.connection += 1;
-                let options = self.options.clone();
-                SqliteConnection::connect_with(&options.read_only(true)).await?
+                self.backend.connect_to_read().await?
             }
         };
         let look = self.versions.begun.fetch_add(1, Ordering::SeqCst) + 1;
         // An error leaves the connection behind.
-        newest.version.commits = sqlx::query_scalar("pragma data_version").fetch_one(&mut connection).await?;
+        newest.version.commits = Some(self.backend.version(&mut connection).await?.into());
         (newest.look, newest.connection) = (look, Some(connection));
-        Ok(newest.version)
+        Ok(newest.version.clone())
     }
 }
 

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use futures_util::TryStreamExt;
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{QueryBuilder, Row};
+use sqlx::AnyConnection;
+use sqlx::Row;
 
+use super::statement::Statement;
 use super::{ROWS, Result, Store, write_json};
 use crate::job::JobId;
 use crate::job::event::Named;
@@ -127,12 +128,12 @@ fn signed(number: u64) -> i64 {
 impl Reading {
     /// The names of the series, and how many values they have: where stored points are read, at the ends of the range
     /// with those of whole points.
-    async fn totals(&self, connection: &mut SqliteConnection, names: &[String]) -> Result<Vec<(String, u64)>> {
+    async fn totals(&self, connection: &mut AnyConnection, names: &[String]) -> Result<Vec<(String, u64)>> {
         // With the names SQLite finds the steps of each; a condition that may hold for all names would make it read all.
         const OF_VALUES: &str = "select name, count(*) as total from metric
              where job_id = $1 and name in (select value from json_each($4)) and step between $2 and $3
              group by name order by name";
-        const OF_POINTS: &str = "select name, sum(value_count) as total from metric_rollup
+        const OF_POINTS: &str = "select name, cast(sum(value_count) as bigint) as total from metric_rollup
              where job_id = $1 and width = $5 and name in (select value from json_each($4))
                and bucket between $2 and $3
              group by name order by name";
@@ -156,7 +157,7 @@ impl Reading {
     }
 
     /// A series from its values, which are at most `total`.
-    async fn values_of(&self, connection: &mut SqliteConnection, name: &str, total: u64) -> Result<MetricSeries> {
+    async fn values_of(&self, connection: &mut AnyConnection, name: &str, total: u64) -> Result<MetricSeries> {
         let mut sampling = DownSampling::new(total, self.points);
         self.each_value(connection, name, self.from..=self.to, |step, value| sampling.push(step, value)).await?;
         Ok(sampling.finish())
@@ -164,7 +165,7 @@ impl Reading {
 
     async fn each_value(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         name: &str,
         steps: RangeInclusive<u64>,
         mut act: impl FnMut(u64, f64),
@@ -184,7 +185,7 @@ impl Reading {
     }
 
     /// A series from stored points, and from values where the range cuts one.
-    async fn points_of(&self, connection: &mut SqliteConnection, name: &str) -> Result<MetricSeries> {
+    async fn points_of(&self, connection: &mut AnyConnection, name: &str) -> Result<MetricSeries> {
         let unit = self.width.unit.unwrap_or(1);
         let first = self.from.div_ceil(unit);
         let end = if self.ends { self.to / unit + 1 } else { (self.to + 1) / unit };
@@ -215,7 +216,7 @@ impl Reading {
     /// What the stored points from `first` to before `end` say, put together to points as wide as wanted.
     async fn stored(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         name: &str,
         first: u64,
         end: u64,
@@ -225,7 +226,7 @@ impl Reading {
             "select point, count, coalesce(sum, 0.0) as sum, min, max, step,
                     case when $7 then (select value from metric
                         where job_id = $1 and name = $3 and metric.step = found.step) end as last
-             from (select bucket / $6 as point, sum(value_count) as count, sum(value_sum) as sum, min(value_min) as min,
+             from (select bucket / $6 as point, cast(sum(value_count) as bigint) as count, sum(value_sum) as sum, min(value_min) as min,
                           max(value_max) as max, max(last_step) as step
                    from metric_rollup
                    where job_id = $1 and width = $2 and name = $3 and bucket >= $4 and bucket < $5
@@ -240,7 +241,7 @@ impl Reading {
         .bind(self.last)
         .fetch_all(connection)
         .await?;
-        let point = |row: &sqlx::sqlite::SqliteRow| -> Result<(u64, Point)> {
+        let point = |row: &sqlx::any::AnyRow| -> Result<(u64, Point)> {
             let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
             let max = row.try_get("max")?;
             let point = Point {
@@ -259,7 +260,7 @@ impl Reading {
 
 /// Adds the values of a step, and to the points that stand for it, within the transaction that adds its event.
 pub(super) async fn record(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     step: i64,
     values: &Named<Option<f64>>,
@@ -267,12 +268,12 @@ pub(super) async fn record(
     // One that is not finite is in the event as null, and not in the table.
     let values: Vec<(&str, f64)> = values.iter().filter_map(|(name, value)| Some((name, (*value)?))).collect();
     for values in values.chunks(ROWS) {
-        let mut statement = QueryBuilder::new("insert into metric (job_id, name, step, value) ");
-        statement.push_values(values, |mut row, (name, value)| {
-            row.push_bind(job.to_string()).push_bind(*name).push_bind(step).push_bind(*value);
+        let mut statement = Statement::new("insert into metric (job_id, name, step, value) ");
+        statement.rows(values, |row, (name, value)| {
+            row.bind(job.to_string()).bind(*name).bind(step).bind(*value);
         });
         statement.push(" on conflict (job_id, name, step) do nothing");
-        let added = statement.build().execute(&mut *connection).await?.rows_affected();
+        let added = statement.finish()?.execute(&mut *connection).await?.rows_affected();
         let names = write_json(&values.iter().map(|(name, _)| name).collect::<Vec<_>>())?;
         if added == values.len() as u64 {
             add_to_points(connection, job, step, &names).await?;
@@ -285,7 +286,7 @@ pub(super) async fn record(
 }
 
 /// A resumed attempt repeats the steps behind its checkpoint; the later value stands.
-async fn replace(connection: &mut SqliteConnection, job: JobId, step: i64, values: &[(&str, f64)]) -> Result<()> {
+async fn replace(connection: &mut AnyConnection, job: JobId, step: i64, values: &[(&str, f64)]) -> Result<()> {
     for (name, value) in values {
         sqlx::query("update metric set value = $4 where job_id = $1 and name = $2 and step = $3")
             .bind(job.to_string())
@@ -299,18 +300,20 @@ async fn replace(connection: &mut SqliteConnection, job: JobId, step: i64, value
 }
 
 /// Adds the values of a step, which are new, to the points that stand for it.
-async fn add_to_points(connection: &mut SqliteConnection, job: JobId, step: i64, names: &str) -> Result<()> {
+async fn add_to_points(connection: &mut AnyConnection, job: JobId, step: i64, names: &str) -> Result<()> {
     sqlx::query(
         "insert into metric_rollup
              (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
          select job_id, width, name, step / width, 1, value, value, value, step
-         from metric, (select 8 as width union all select 64 union all select 512 union all select 4096)
+         from metric, (select 8 as width union all select 64 union all select 512 union all select 4096) as widths
          where job_id = $1 and step = $2 and name in (select value from json_each($3))
          on conflict (job_id, width, name, bucket) do update set
-             value_count = value_count + 1, value_sum = value_sum + excluded.value_sum,
-             value_min = case when excluded.value_min < value_min then excluded.value_min else value_min end,
-             value_max = case when excluded.value_max > value_max then excluded.value_max else value_max end,
-             last_step = case when excluded.last_step > last_step then excluded.last_step else last_step end",
+             value_count = metric_rollup.value_count + 1, value_sum = metric_rollup.value_sum + excluded.value_sum,
+             value_min = case when excluded.value_min < metric_rollup.value_min then excluded.value_min
+                              else metric_rollup.value_min end,
+             value_max = case when excluded.value_max > metric_rollup.value_max then excluded.value_max
+                              else metric_rollup.value_max end,
+             last_step = max(metric_rollup.last_step, excluded.last_step)",
     )
     .bind(job.to_string())
     .bind(step)
@@ -320,21 +323,40 @@ async fn add_to_points(connection: &mut SqliteConnection, job: JobId, step: i64,
     Ok(())
 }
 
+/// The beginning and the end of a statement that writes points.
+macro_rules! points {
+    () => {
+        "insert into metric_rollup
+             (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step) "
+    };
+}
+macro_rules! replaces {
+    () => {
+        " on conflict (job_id, width, name, bucket) do update
+             set value_count = excluded.value_count, value_sum = excluded.value_sum, value_min = excluded.value_min,
+                 value_max = excluded.value_max, last_step = excluded.last_step"
+    };
+}
+
 /// Makes the points that stand for a step from its values, and the wider ones from the narrower.
-async fn make_points_anew(connection: &mut SqliteConnection, job: JobId, step: i64, names: &str) -> Result<()> {
-    const FROM_VALUES: &str = "insert or replace into metric_rollup
-             (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
-         select job_id, $2, name, step / $2, count(*), coalesce(sum(value), 0.0), min(value), max(value), max(step)
+async fn make_points_anew(connection: &mut AnyConnection, job: JobId, step: i64, names: &str) -> Result<()> {
+    const FROM_VALUES: &str = concat!(
+        points!(),
+        "select $1, $2, name, min(step) / $2, count(*), coalesce(sum(value), 0.0), min(value), max(value), max(step)
          from metric
          where job_id = $1 and name in (select value from json_each($3)) and step between $4 and $5
-         group by name";
-    const FROM_POINTS: &str = "insert or replace into metric_rollup
-             (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
-         select job_id, $2, name, last_step / $2, sum(value_count), coalesce(sum(value_sum), 0.0), min(value_min),
+         group by name",
+        replaces!()
+    );
+    const FROM_POINTS: &str = concat!(
+        points!(),
+        "select $1, $2, name, min(last_step) / $2, sum(value_count), coalesce(sum(value_sum), 0.0), min(value_min),
                 max(value_max), max(last_step)
          from metric_rollup
          where job_id = $1 and width = $2 / 8 and name in (select value from json_each($3)) and bucket between $4 and $5
-         group by name";
+         group by name",
+        replaces!()
+    );
     for width in WIDTHS.map(signed) {
         let first = step / width * signed(FINER);
         sqlx::query(if width == signed(FINER) { FROM_VALUES } else { FROM_POINTS })
@@ -513,6 +535,9 @@ mod tests {
     async fn points_of_a_database_from_before_there_were_any_are_as_if_written_with_the_steps() {
         let values: Vec<(u64, f64)> = (1..=5000).map(|step| (step, noise(step))).collect();
         let (_folder, store, job) = store_with(&values).await;
+        if crate::store::backend::on_postgres() {
+            return;
+        }
         let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 10, last: true };
         let written = store.metrics(job, &query).await.unwrap();
         let mut tx = store.begin().await.unwrap();

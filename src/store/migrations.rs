@@ -3,19 +3,21 @@
 
 use std::borrow::Cow;
 
+use sqlx::AnyConnection;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::SqliteConnection;
 
 use super::{Files, Result, StoreError};
 
 macro_rules! migrations {
-    ($($file:literal),+ $(,)?) => {
-        /// Every file of `migrations/sqlite` with its text.
-        const FILES: &[(&str, &str)] = &[$(($file, include_str!(concat!("../../migrations/sqlite/", $file, ".sql")))),+];
+    ($name:ident of $folder:literal: $($file:literal),+ $(,)?) => {
+        /// Every file of a folder of `migrations` with its text.
+        const $name: &[(&str, &str)] =
+            &[$(($file, include_str!(concat!("../../migrations/", $folder, "/", $file, ".sql")))),+];
     };
 }
 
 migrations! {
+    SQLITE of "sqlite":
     "0001_init",
     "0002_rollout_sets",
     "0003_devices",
@@ -54,9 +56,27 @@ migrations! {
     "0037_verifier_audits",
 }
 
-/// What brings a database up to date; all changes whose numbers are at most `last`.
+// It begins where SQLite was then; the numbers are the same from there on.
+migrations! {
+    POSTGRES of "postgres":
+    "0037_schema",
+}
+
+/// What sqlx calls this database.
+const POSTGRESQL: &str = "PostgreSQL";
+
+/// What brings a database of SQLite up to date; all changes whose numbers are at most `last`.
+#[cfg(test)]
 pub(super) fn migrator(last: i64) -> Migrator {
-    let all = FILES.iter().filter_map(|(name, sql)| {
+    migrator_of(SQLITE, last)
+}
+
+fn migrator_for(database: &AnyConnection) -> Migrator {
+    migrator_of(if database.backend_name() == POSTGRESQL { POSTGRES } else { SQLITE }, i64::MAX)
+}
+
+fn migrator_of(files: &[(&'static str, &'static str)], last: i64) -> Migrator {
+    let all = files.iter().filter_map(|(name, sql)| {
         let (number, description) = name.split_once('_')?;
         let version = number.parse().ok().filter(|version| *version <= last)?;
         let description = Cow::Owned(description.replace('_', " "));
@@ -70,8 +90,8 @@ pub(super) fn migrator(last: i64) -> Migrator {
 
 /// Brings a database up to date, unless a server of an older version uses it, whose statements would not fit it any more,
 /// or a newer version of the program has written it.
-pub(super) async fn update(database: &mut SqliteConnection, files: &Files) -> Result<()> {
-    let known = migrator(i64::MAX);
+pub(super) async fn update(database: &mut AnyConnection, files: &Files) -> Result<()> {
+    let known = migrator_for(database);
     let newest = known.iter().map(|migration| migration.version).max();
     let applied = applied(database).await?;
     if applied > newest {
@@ -86,8 +106,8 @@ pub(super) async fn update(database: &mut SqliteConnection, files: &Files) -> Re
 }
 
 /// Refuses a database that another version of the program has written.
-pub(super) async fn check(database: &mut SqliteConnection) -> Result<()> {
-    let newest = migrator(i64::MAX).iter().map(|migration| migration.version).max();
+pub(super) async fn check(database: &mut AnyConnection) -> Result<()> {
+    let newest = migrator_for(database).iter().map(|migration| migration.version).max();
     let applied = applied(database).await?;
     if applied == newest {
         return Ok(());
@@ -99,8 +119,11 @@ pub(super) async fn check(database: &mut SqliteConnection) -> Result<()> {
 }
 
 /// The newest change that a database has seen; none of a new one.
-async fn applied(database: &mut SqliteConnection) -> Result<Option<i64>> {
-    let begun = sqlx::query("select 1 from sqlite_master where type = 'table' and name = '_sqlx_migrations'");
+async fn applied(database: &mut AnyConnection) -> Result<Option<i64>> {
+    let begun = sqlx::query(match database.backend_name() {
+        POSTGRESQL => "select 1 from pg_tables where schemaname = current_schema() and tablename = '_sqlx_migrations'",
+        _ => "select 1 from sqlite_master where type = 'table' and name = '_sqlx_migrations'",
+    });
     if begun.fetch_optional(&mut *database).await?.is_none() {
         return Ok(None);
     }
@@ -112,9 +135,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use sqlx::ConnectOptions;
-    use sqlx::sqlite::SqliteConnectOptions;
-
+    use super::super::backend::Backend;
     use super::*;
     use crate::store::Store;
 
@@ -126,14 +147,17 @@ mod tests {
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .collect();
         names.sort();
-        assert_eq!(FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
-        assert_eq!(migrator(i64::MAX).iter().count(), FILES.len(), "a name is a number, `_` and a description");
+        assert_eq!(SQLITE.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+        assert_eq!(migrator(i64::MAX).iter().count(), SQLITE.len(), "a name is a number, `_` and a description");
     }
 
     #[tokio::test]
     async fn a_directory_of_another_version_is_left_alone() {
+        if crate::store::backend::on_postgres() {
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
-        let older = FILES.len() - 2;
+        let older = SQLITE.len() - 2;
         let open = async || Store::open(folder.path()).await.map(drop);
         let mut database = database(folder.path()).await;
         migrator(number(older)).run(&mut database).await.unwrap();
@@ -155,11 +179,12 @@ mod tests {
     }
 
     fn number(index: usize) -> i64 {
-        FILES[index].0.split_once('_').unwrap().0.parse().unwrap()
+        SQLITE[index].0.split_once('_').unwrap().0.parse().unwrap()
     }
 
-    async fn database(folder: &Path) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(folder.join("anneal.db")).create_if_missing(true);
-        options.connect().await.unwrap()
+    async fn database(folder: &Path) -> AnyConnection {
+        let file = folder.join("anneal.db");
+        fs::File::create(&file).unwrap();
+        Backend::unchecked(&file).unwrap().connect().await.unwrap()
     }
 }

@@ -5,11 +5,12 @@
 //! failed (a full disk) is closed, because its state cannot be trusted. Reads go through a pool.
 //!
 //! SQL is lower case, portable, and static but for the number of rows and conditions; what differs for another database
-//! stays in this file and in `migrations/`.
+//! stays in `backend` and in `migrations/`.
 
 mod artifacts;
 mod attempts;
 mod audit;
+mod backend;
 mod checksums;
 mod datasets;
 mod deletion;
@@ -46,6 +47,7 @@ mod requests;
 mod rollout_sets;
 mod sessions;
 mod space;
+mod statement;
 mod submissions;
 mod transitions;
 mod turns;
@@ -67,8 +69,8 @@ use std::str::FromStr;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqlitePool};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, AnyPool, Connection, Row};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -114,6 +116,7 @@ pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
 pub use workers::{SignOfLife, WorkerRow};
 
 use crate::job::{Event, JobId};
+use backend::Backend;
 use memo::Versions;
 use submissions::Submissions;
 
@@ -180,9 +183,11 @@ impl From<sqlx::Error> for StoreError {
         }
         match error.as_database_error().and_then(|e| e.code()).as_deref() {
             // SQLITE_FULL; SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE are what some file systems say first.
-            Some("13" | "778" | "4874") => Self::Full(Box::new(error)),
+            // And disk_full of PostgreSQL.
+            Some("13" | "778" | "4874" | "53100") => Self::Full(Box::new(error)),
             // SQLITE_BUSY, and what it is called when another process recovers the database or ends.
-            Some("5" | "261" | "517" | "773") => Self::Overloaded,
+            // Of PostgreSQL: serialization_failure, deadlock_detected, too_many_connections and cannot_connect_now.
+            Some("5" | "261" | "517" | "773" | "40001" | "40P01" | "53300" | "57P03") => Self::Overloaded,
             // SQLITE_CORRUPT, with more said about it, SQLITE_NOTADB, and SQLITE_IOERR_DATA: a page's checksum.
             Some("11" | "267" | "523" | "779" | "26" | "8202") => Self::DatabaseDamaged(error.to_string()),
             Some(_) | None => Self::Database(error),
@@ -214,9 +219,9 @@ pub struct Store {
 /// What all handles have in common. Each request makes some, so that a handle has to be light.
 #[derive(Debug)]
 pub struct Shared {
-    readers: SqlitePool,
-    writer: Arc<Mutex<Option<SqliteConnection>>>,
-    options: SqliteConnectOptions,
+    backend: Backend,
+    readers: AnyPool,
+    writer: Arc<Mutex<Option<AnyConnection>>>,
     files: Files,
     place: Place,
     submissions: Submissions,
@@ -250,32 +255,32 @@ impl Store {
     }
 
     async fn open_files(directory: &Path, files: Files) -> Result<Self> {
-        let options = SqliteConnectOptions::new()
-            .filename(database(directory))
-            .create_if_missing(true)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(PATIENCE)
-            .disable_statement_logging();
-        let options = checksums::checked(options)?;
-        checksums::add(&options).await?;
-        let options = options.journal_mode(SqliteJournalMode::Wal);
-        let mut writer = SqliteConnection::connect_with(&options).await?;
-        migrations::update(&mut writer, &files).await?;
-        Ok(Self::of(files, options, Some(writer)))
+        #[cfg(test)]
+        if let Some(address) = backend::address_of_tests(directory).await? {
+            return Self::open_at(files, &address).await;
+        }
+        Self::open_over(files, Backend::prepare(&database(directory)).await?).await
     }
 
-    fn of(files: Files, options: SqliteConnectOptions, writer: Option<SqliteConnection>) -> Self {
-        let readers = SqlitePoolOptions::new()
-            .max_connections(8)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_lazy_with(options.clone().read_only(true));
+    /// Opens a data directory whose database is one of PostgreSQL at `address` (`postgres://user@host/name`).
+    pub async fn open_at(files: Files, address: &str) -> Result<Self> {
+        Self::open_over(files, Backend::postgres(address).await?).await
+    }
+
+    async fn open_over(files: Files, backend: Backend) -> Result<Self> {
+        let mut writer = backend.connect().await?;
+        migrations::update(&mut writer, &files).await?;
+        Ok(Self::of(files, backend, Some(writer)))
+    }
+
+    fn of(files: Files, backend: Backend, writer: Option<AnyConnection>) -> Self {
+        let readers = backend.readers();
         let vault = Arc::new(vault::Vault::at(files.secrets_key()));
         let signer = Arc::new(provenance::Signer::at(key_file::KeyFile::at(files.signing_key())));
         let shared = Shared {
             readers,
             writer: Arc::new(Mutex::new(writer)),
-            options,
+            backend,
             place: Place::new(files.clone()),
             files,
             submissions: Submissions::new(),
@@ -370,18 +375,17 @@ impl Store {
         let mut slot = Arc::clone(&self.writer).lock_owned().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
-            None => SqliteConnection::connect_with(&self.options).await?,
+            None => self.backend.connect().await?,
         };
-        // `immediate`: a read followed by a write must not find that another process wrote in between.
-        sqlx::query("begin immediate").execute(&mut connection).await?;
+        self.backend.begin(&mut connection).await?;
         Ok(WriteTransaction { writer: Some(Writer { connection, slot }) })
     }
 }
 
 /// The writer's connection, and where it waits for its next transaction. Dropped, it is closed.
 struct Writer {
-    connection: SqliteConnection,
-    slot: OwnedMutexGuard<Option<SqliteConnection>>,
+    connection: AnyConnection,
+    slot: OwnedMutexGuard<Option<AnyConnection>>,
 }
 
 impl Writer {
@@ -399,7 +403,7 @@ struct WriteTransaction {
 }
 
 impl WriteTransaction {
-    fn connection(&mut self) -> &mut SqliteConnection {
+    fn connection(&mut self) -> &mut AnyConnection {
         &mut self
             .writer
             .as_mut()
@@ -440,6 +444,27 @@ impl Drop for WriteTransaction {
 
 fn database(directory: &Path) -> PathBuf {
     directory.join("anneal.db")
+}
+
+/// Reads a column that holds a number of a kind that databases do not have.
+fn number<T: TryFrom<i64, Error: std::fmt::Display>>(row: &AnyRow, column: &'static str) -> Result<T> {
+    let missing = || StoreError::Corrupt { what: column, detail: "it is null".to_owned() };
+    optional(row, column)?.ok_or_else(missing)
+}
+
+/// As [`number`], where there may be none.
+fn optional<T: TryFrom<i64, Error: std::fmt::Display>>(row: &AnyRow, column: &'static str) -> Result<Option<T>> {
+    let number: Option<i64> = row.try_get(column)?;
+    let odd = |error: T::Error| StoreError::Corrupt { what: column, detail: error.to_string() };
+    number.map(|number| number.try_into().map_err(odd)).transpose()
+}
+
+/// Reads a column that is 0 or 1, or a condition.
+fn flag(row: &AnyRow, column: &str) -> Result<bool> {
+    match row.try_get::<bool, _>(column) {
+        Err(sqlx::Error::ColumnDecode { .. }) => Ok(row.try_get::<i64, _>(column)? != 0),
+        flag => Ok(flag?),
+    }
 }
 
 /// Reads a stored text as a domain type.
@@ -546,6 +571,9 @@ mod tests {
     async fn a_commit_that_fails_closes_its_connection_and_writing_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
+        if crate::store::backend::on_postgres() {
+            return;
+        }
         mark(&store).await;
         let mut tx = store.begin().await.unwrap();
         sqlx::query("pragma defer_foreign_keys = on").execute(tx.connection()).await.unwrap();

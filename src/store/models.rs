@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
 use super::artifacts::AdapterOf;
 use super::inputs::{has_adapters, in_use};
@@ -116,7 +116,7 @@ impl Store {
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
@@ -198,7 +198,7 @@ impl ModelRow {
     }
 }
 
-pub(super) fn model(row: &SqliteRow) -> Result<ModelRow> {
+pub(super) fn model(row: &AnyRow) -> Result<ModelRow> {
     let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
     let failure: Option<String> = row.try_get("failure")?;
     Ok(ModelRow {
@@ -224,7 +224,7 @@ pub(super) fn model(row: &SqliteRow) -> Result<ModelRow> {
     })
 }
 
-fn adapter(row: &SqliteRow) -> Result<Option<AdapterOf>> {
+fn adapter(row: &AnyRow) -> Result<Option<AdapterOf>> {
     let base: Option<String> = row.try_get("base")?;
     let Some(base) = base else { return Ok(None) };
     let spec: AdapterSpec = read_json("adapter", row.try_get("adapter")?)?;

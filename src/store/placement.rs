@@ -6,8 +6,8 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::artifacts::training_locations;
 use super::derived::verification;
@@ -15,7 +15,7 @@ use super::devices::{hold, slots};
 use super::jobs::stored_spec;
 use super::transitions::{Transition, move_job};
 use super::turns::{Fits, Place, Walk, charge, places, request};
-use super::{Claim, Lease, Result, Store, StoreError, write_json};
+use super::{Claim, Lease, Result, Store, StoreError, number, write_json};
 use crate::job::placement::{Claimant, Placement, Request, Waiting, explain};
 use crate::job::turn::Line;
 use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
@@ -74,7 +74,7 @@ impl Store {
              where status = 'queued' and project = $1 order by priority desc, id limit $2",
         )
         .bind(self.own_project())
-        .bind(limit)
+        .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
         let requests = rows.iter().map(request).collect::<Result<Vec<Request>>>()?;
@@ -143,14 +143,14 @@ impl Store {
 }
 
 /// The job that is to start with `device` as its first, if there is one.
-async fn next_on(connection: &mut SqliteConnection, device: &str, now: Timestamp) -> Result<Option<Start>> {
+async fn next_on(connection: &mut AnyConnection, device: &str, now: Timestamp) -> Result<Option<Start>> {
     let mut placement = Placement::new(slots(connection, Some(device), now).await?);
     let Some(own) = placement.slots().iter().position(|slot| slot.name == device) else { return Ok(None) };
     offer_until_taken(connection, &mut placement, own).await
 }
 
 async fn offer_until_taken(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     placement: &mut Placement,
     own: usize,
 ) -> Result<Option<Start>> {
@@ -169,7 +169,7 @@ async fn offer_until_taken(
 
 /// Goes through the waiting jobs until `visit` returns true or no free device is left.
 async fn offer_each(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     placement: &mut Placement,
     mut visit: impl FnMut(&mut Placement, &Line, &Request) -> bool,
 ) -> Result<()> {
@@ -190,7 +190,7 @@ async fn offer_each(
 }
 
 async fn begin_attempt(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     worker: WorkerId,
     start: &Start,
     now: Timestamp,
@@ -210,7 +210,7 @@ async fn begin_attempt(
         .execute(&mut *connection)
         .await?;
     charge(connection, &start.project, start.devices.len(), now).await?;
-    let lease = Lease { job: start.job, attempt: row.try_get("attempt")? };
+    let lease = Lease { job: start.job, attempt: number(&row, "attempt")? };
     let (attributes, spec, _) = stored_spec(&row)?;
     hold(connection, lease.job, &start.devices, now).await?;
     let lead = start.devices.first().ok_or(StoreError::Corrupt { what: "placement", detail: String::from("empty") })?;
@@ -221,7 +221,7 @@ async fn begin_attempt(
                           (select from_step from verification where job_id = $1), 0))",
     )
     .bind(lease.job.to_string())
-    .bind(lease.attempt)
+    .bind(i64::from(lease.attempt))
     .bind(worker.to_string())
     .bind(lead)
     .bind(write_json(&start.devices)?)

@@ -25,7 +25,7 @@ impl Store {
     async fn pace(&self, job: &JobRow) -> Result<Option<Pace>> {
         let attempt = sqlx::query("select started_at, first_step from attempt where job_id = $1 and number = $2")
             .bind(job.id.to_string())
-            .bind(job.attempt)
+            .bind(i64::from(job.attempt))
             .fetch_optional(&self.readers)
             .await?;
         let Some(attempt) = attempt else { return Ok(None) };

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
-use super::{Page, Result, Store, StoreError, write_json};
+use super::{Page, Result, Store, StoreError, number, write_json};
 use crate::job::placement::{WaitCode, Waiting};
 use crate::job::{JobId, Timestamp};
 
@@ -53,7 +54,7 @@ macro_rules! names {
         concat!(
             "select name from (select name from project union select project from api_key
                                union select project from job union select project from dataset
-                               union select 'default' as name)
+                               union select 'default' as name) as known
              where name > $1 and name < $2 ",
             $rest
         )
@@ -70,8 +71,12 @@ impl Store {
         let (low, high) = page.bounds();
         let statement =
             if page.newest_first { names!("order by name desc limit $3") } else { names!("order by name limit $3") };
-        let names: Vec<String> =
-            sqlx::query_scalar(statement).bind(low).bind(high).bind(page.limit).fetch_all(&self.readers).await?;
+        let names: Vec<String> = sqlx::query_scalar(statement)
+            .bind(low)
+            .bind(high)
+            .bind(i64::from(page.limit))
+            .fetch_all(&self.readers)
+            .await?;
         let mut projects = Vec::with_capacity(names.len());
         for name in names {
             projects.push(self.project_with_usage(&name).await?);
@@ -89,7 +94,7 @@ impl Store {
         let row = sqlx::query(
             "select (select count(*) from job where project = $1 and finished_at is null) as unfinished,
                     (select count(*) from holding join job on job.id = job_id where project = $1) as devices,
-                    (select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
+                    cast((select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
                       where project = $1)
                   + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
                   + (select coalesce(sum(bytes), 0) from rollout_sample join job on job.id = job_id where project = $1)
@@ -97,7 +102,7 @@ impl Store {
                   + (select coalesce(sum(bytes), 0) from file where project = $1)
                   + (select coalesce(sum(bytes), 0) from model where project = $1 and status <> 'failed')
                   + (select coalesce(sum(p.bytes), 0) from upload_part p join upload u on u.id = upload_id
-                      where project = $1)
+                      where project = $1) as bigint)
                     as storage",
         )
         .bind(name)
@@ -141,7 +146,7 @@ impl Store {
     }
 
     pub async fn set_project_limits(&self, name: &str, new: &ProjectLimits, now: Timestamp) -> Result<()> {
-        let number = |value: Option<u64>| value.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+        let stored = |value: Option<u64>| value.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
         let mut tx = self.begin().await?;
         sqlx::query(
             "insert into project (name, requests_per_minute, max_unfinished_jobs, max_devices, max_storage_bytes,
@@ -153,12 +158,12 @@ impl Store {
                     max_storage_bytes = excluded.max_storage_bytes, updated_at = excluded.updated_at",
         )
         .bind(name)
-        .bind(number(new.requests_per_minute))
-        .bind(number(new.max_unfinished_jobs))
-        .bind(number(new.max_devices))
-        .bind(number(new.max_storage_bytes))
+        .bind(stored(new.requests_per_minute))
+        .bind(stored(new.max_unfinished_jobs))
+        .bind(stored(new.max_devices))
+        .bind(stored(new.max_storage_bytes))
         .bind(now.0)
-        .bind(new.share.unwrap_or(1))
+        .bind(i64::from(new.share.unwrap_or(1)))
         .execute(tx.connection())
         .await?;
         tx.commit().await
@@ -176,7 +181,7 @@ impl Store {
     }
 
     /// Adds to the reasons why jobs wait what their projects have to do with it, and leaves out the jobs of others.
-    pub(super) async fn narrow(&self, connection: &mut SqliteConnection, waiting: &mut [Waiting]) -> Result<()> {
+    pub(super) async fn narrow(&self, connection: &mut AnyConnection, waiting: &mut [Waiting]) -> Result<()> {
         let held_back: Vec<(String, Option<i64>, Option<String>)> = sqlx::query_as(
             "select job.id, max_devices, null from job join project on project.name = job.project
              where job.id in (select value from json_each($1)) and max_devices < job.devices
@@ -229,7 +234,7 @@ impl Store {
     }
 }
 
-async fn own_jobs(connection: &mut SqliteConnection, project: &str, jobs: &[String]) -> Result<HashSet<String>> {
+async fn own_jobs(connection: &mut AnyConnection, project: &str, jobs: &[String]) -> Result<HashSet<String>> {
     let own = sqlx::query_scalar("select id from job where project = $1 and id in (select value from json_each($2))");
     Ok(own.bind(project).bind(write_json(&jobs)?).fetch_all(connection).await?.into_iter().collect())
 }
@@ -277,7 +282,7 @@ impl Store {
     /// `known` of it.
     pub(super) async fn room(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         project: &str,
         known: Option<Room>,
         wanted: usize,
@@ -298,18 +303,18 @@ impl Store {
     }
 }
 
-async fn limits(connection: &mut SqliteConnection, name: &str) -> Result<ProjectLimits> {
+async fn limits(connection: &mut AnyConnection, name: &str) -> Result<ProjectLimits> {
     let row = sqlx::query("select * from project where name = $1").bind(name).fetch_optional(connection).await?;
     row.as_ref().map_or_else(|| Ok(ProjectLimits::default()), read_limits)
 }
 
-fn read_limits(row: &SqliteRow) -> Result<ProjectLimits> {
-    let number = |column| -> Result<Option<u64>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(i64::unsigned_abs)) };
+fn read_limits(row: &AnyRow) -> Result<ProjectLimits> {
+    let limit = |column| -> Result<Option<u64>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(i64::unsigned_abs)) };
     Ok(ProjectLimits {
-        share: Some(row.try_get("share")?),
-        requests_per_minute: number("requests_per_minute")?,
-        max_unfinished_jobs: number("max_unfinished_jobs")?,
-        max_devices: number("max_devices")?,
-        max_storage_bytes: number("max_storage_bytes")?,
+        share: Some(number(row, "share")?),
+        requests_per_minute: limit("requests_per_minute")?,
+        max_unfinished_jobs: limit("max_unfinished_jobs")?,
+        max_devices: limit("max_devices")?,
+        max_storage_bytes: limit("max_storage_bytes")?,
     })
 }

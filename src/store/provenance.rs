@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::key_file::KeyFile;
 use super::{Result, Store, read_json, write_json};
@@ -63,7 +63,7 @@ impl Store {
     /// worth more.
     pub(super) async fn signed(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         manifest: &Manifest,
         now: Timestamp,
     ) -> Result<Option<String>> {
@@ -90,7 +90,7 @@ impl Store {
     }
 }
 
-async fn dependencies(connection: &mut SqliteConnection, job: JobId) -> Result<Vec<Dependency>> {
+async fn dependencies(connection: &mut AnyConnection, job: JobId) -> Result<Vec<Dependency>> {
     let inputs = sqlx::query(
         "select role, id, coalesce(digest, (select 'sha256:' || sha256 from dataset_version
                                              where dataset_version.id = job_input.id)) as digest
@@ -99,7 +99,7 @@ async fn dependencies(connection: &mut SqliteConnection, job: JobId) -> Result<V
     .bind(job.to_string())
     .fetch_all(connection)
     .await?;
-    let dependency = |row: &sqlx::sqlite::SqliteRow| -> Result<Dependency> {
+    let dependency = |row: &sqlx::any::AnyRow| -> Result<Dependency> {
         Ok(Dependency { role: row.try_get("role")?, id: row.try_get("id")?, digest: row.try_get("digest")? })
     };
     inputs.iter().map(dependency).collect()

@@ -1,9 +1,9 @@
 //! Pushes of exports to the hub: of each export the last one, which is told how far it is and how it ended.
 
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
-use super::{Result, Store, StoreError, read, read_json, write_json};
+use super::{Result, Store, StoreError, flag, read, read_json, write_json};
 use crate::job::{ExportId, Failure, PushStatus, Timestamp};
 
 /// Pushes of a project that have not ended.
@@ -77,7 +77,7 @@ impl Store {
         .bind(id.to_string())
         .bind(self.project())
         .bind(destination)
-        .bind(private)
+        .bind(i64::from(private))
         .bind(bytes as i64)
         .bind(now.0)
         .execute(tx.connection())
@@ -161,13 +161,13 @@ fn missing(id: ExportId) -> StoreError {
 }
 
 /// The push of a row with [`push_columns`], if there is one.
-pub(super) fn push(row: &SqliteRow) -> Result<Option<PushRow>> {
+pub(super) fn push(row: &AnyRow) -> Result<Option<PushRow>> {
     let Some(export) = row.try_get::<Option<String>, _>("export_id")? else { return Ok(None) };
     let failure: Option<String> = row.try_get("push_failure")?;
     Ok(Some(PushRow {
         export: read("export id", &export)?,
         destination: row.try_get("destination")?,
-        private: row.try_get("private")?,
+        private: flag(row, "private")?,
         status: read("push status", row.try_get("push_status")?)?,
         bytes: row.try_get::<i64, _>("push_bytes")?.unsigned_abs(),
         bytes_done: row.try_get::<i64, _>("push_bytes_done")?.unsigned_abs(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::derived::{Verification, verification};
 use super::events::append;
@@ -16,7 +16,7 @@ use super::jobs::{CANCELLED_BY_CLIENT, stored_budget, stored_spec};
 use super::lease::{Lease, fence};
 use super::space::wait_for_space;
 use super::transitions::{Transition, held, move_job};
-use super::{Location, Result, Store, StoreError, devices, read, read_json};
+use super::{Location, Result, Store, StoreError, devices, number, read, read_json};
 use crate::job::event::LogDetail;
 use crate::job::{Failure, FailureKind, JobId, JobStatus, NewEvent, Timestamp, WorkerId};
 use crate::spec::{Attributes, Resolved};
@@ -103,7 +103,7 @@ impl Store {
     pub async fn claimed(&self, lease: Lease) -> Result<Claim> {
         let row = sqlx::query("select * from job where id = $1 and attempt = $2")
             .bind(lease.job.to_string())
-            .bind(lease.attempt)
+            .bind(i64::from(lease.attempt))
             .fetch_optional(&self.readers)
             .await?
             .ok_or(StoreError::LeaseLost)?;
@@ -125,7 +125,7 @@ impl Store {
     pub async fn check_lease(&self, lease: Lease, held: Duration, now: Timestamp) -> Result<Heartbeat> {
         let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
             .bind(lease.job.to_string())
-            .bind(lease.attempt)
+            .bind(i64::from(lease.attempt))
             .fetch_optional(&self.readers)
             .await?;
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
@@ -250,13 +250,13 @@ impl Store {
     }
 }
 
-async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
+async fn end_attempt_row(connection: &mut AnyConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
     // A clock may have been set back.
     let end = "update attempt set ended_at = case when $3 < started_at then started_at else $3 end, outcome = $4
                where job_id = $1 and number = $2";
     sqlx::query(end)
         .bind(lease.job.to_string())
-        .bind(lease.attempt)
+        .bind(i64::from(lease.attempt))
         .bind(now.0)
         .bind(outcome)
         .execute(connection)
@@ -265,7 +265,7 @@ async fn end_attempt_row(connection: &mut SqliteConnection, lease: Lease, outcom
 }
 
 /// What becomes of a job that was told to stop, when its worker lets go of it; none of one that was not.
-async fn stopped(connection: &mut SqliteConnection, job: JobId, status: JobStatus) -> Result<Option<Transition>> {
+async fn stopped(connection: &mut AnyConnection, job: JobId, status: JobStatus) -> Result<Option<Transition>> {
     let to = match status {
         JobStatus::Pausing => JobStatus::Paused,
         JobStatus::Cancelling => JobStatus::Cancelled,
@@ -290,14 +290,14 @@ async fn stopped(connection: &mut SqliteConnection, job: JobId, status: JobStatu
 }
 
 /// The device of a job's worker failed, as the worker itself says.
-async fn lose_with_device(connection: &mut SqliteConnection, lease: Lease, loss: &Loss, now: Timestamp) -> Result<()> {
+async fn lose_with_device(connection: &mut AnyConnection, lease: Lease, loss: &Loss, now: Timestamp) -> Result<()> {
     let row = sqlx::query("select id, attempt, status, crashes from job where id = $1")
         .bind(lease.job.to_string())
         .fetch_one(&mut *connection)
         .await?;
     let device: String = sqlx::query_scalar("select device from attempt where job_id = $1 and number = $2")
         .bind(lease.job.to_string())
-        .bind(lease.attempt)
+        .bind(i64::from(lease.attempt))
         .fetch_one(&mut *connection)
         .await?;
     let blamed = loss.device.as_ref().unwrap_or(&device);
@@ -310,7 +310,7 @@ async fn lose_with_device(connection: &mut SqliteConnection, lease: Lease, loss:
 }
 
 /// Several jobs lost what they ran on together.
-async fn lose_held(connection: &mut SqliteConnection, jobs: &[JobId], loss: &Loss, now: Timestamp) -> Result<()> {
+async fn lose_held(connection: &mut AnyConnection, jobs: &[JobId], loss: &Loss, now: Timestamp) -> Result<()> {
     for job in jobs {
         let held =
             sqlx::query(concat!("select id, attempt, status, crashes from job where id = $1 and status in ", held!()))
@@ -326,14 +326,14 @@ async fn lose_held(connection: &mut SqliteConnection, jobs: &[JobId], loss: &Los
 
 /// A worker or a device died with a job.
 pub(super) async fn lose(
-    connection: &mut SqliteConnection,
-    row: &sqlx::sqlite::SqliteRow,
+    connection: &mut AnyConnection,
+    row: &sqlx::any::AnyRow,
     loss: &Loss,
     now: Timestamp,
 ) -> Result<()> {
-    let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: row.try_get("attempt")? };
+    let lease = Lease { job: read("job id", row.try_get("id")?)?, attempt: number(row, "attempt")? };
     let status: JobStatus = read("job status", row.try_get("status")?)?;
-    let crashes: u32 = row.try_get::<u32, _>("crashes")? + u32::from(!loss.blameless);
+    let crashes: u32 = number::<u32>(row, "crashes")? + u32::from(!loss.blameless);
     let Loss { kind, reason, .. } = loss;
     end_attempt_row(connection, lease, "lost", now).await?;
     if *kind != FailureKind::Poison {
@@ -341,7 +341,7 @@ pub(super) async fn lose(
     }
     sqlx::query("update job set crashes = $2 where id = $1")
         .bind(lease.job.to_string())
-        .bind(crashes)
+        .bind(i64::from(crashes))
         .execute(&mut *connection)
         .await?;
     if let Some(transition) = stopped(connection, lease.job, status).await? {

@@ -2,11 +2,11 @@
 //! with the job (`submissions`); of others the key is written with what they make, in one transaction, and the answer
 //! after it.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use super::vault::Vault;
-use super::{Result, Store};
+use super::{Result, Store, optional};
 use crate::job::Timestamp;
 
 tokio::task_local! {
@@ -52,14 +52,14 @@ impl Store {
         .fetch_optional(&self.readers)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let (status, answer): (Option<u16>, Option<String>) = (row.try_get("status")?, row.try_get("answer")?);
+        let (status, answer): (Option<u16>, Option<String>) = (optional(&row, "status")?, row.try_get("answer")?);
         let answer = answer.map(|answer| self.vault.open(&answer, ANSWER)).transpose()?;
         let (digest, resource) = (row.try_get("digest")?, row.try_get("resource")?);
         Ok(Some(Recorded { digest, answer: status.zip(answer), resource }))
     }
 
     /// Encrypts answers that an older version has stored in plain text, and says whether there were any.
-    pub(super) async fn seal_answers(&self, connection: &mut SqliteConnection) -> Result<bool> {
+    pub(super) async fn seal_answers(&self, connection: &mut AnyConnection) -> Result<bool> {
         let rows: Vec<(String, String, String)> =
             sqlx::query_as("select project, key, answer from idempotency where answer is not null")
                 .fetch_all(&mut *connection)
@@ -105,7 +105,7 @@ impl Store {
         .bind(self.own_project())
         .bind(key)
         .bind(digest)
-        .bind(status)
+        .bind(i64::from(status))
         .bind(self.vault.seal(answer, ANSWER)?)
         .bind(now.0)
         .execute(tx.connection())
@@ -116,7 +116,7 @@ impl Store {
 
 /// The key of the request that is being served, if it has one, stands for what was made, within the transaction that
 /// makes it.
-pub(super) async fn stand_for(connection: &mut SqliteConnection, resource: &str) -> Result<()> {
+pub(super) async fn stand_for(connection: &mut AnyConnection, resource: &str) -> Result<()> {
     match SERVED.try_with(Clone::clone) {
         Ok(keyed) => remember(connection, &keyed, resource).await,
         Err(_) => Ok(()),
@@ -124,12 +124,7 @@ pub(super) async fn stand_for(connection: &mut SqliteConnection, resource: &str)
 }
 
 /// The same for what no other request shows: the answer is kept, within the transaction that does what was asked for.
-pub(super) async fn answered(
-    connection: &mut SqliteConnection,
-    vault: &Vault,
-    status: u16,
-    answer: &str,
-) -> Result<()> {
+pub(super) async fn answered(connection: &mut AnyConnection, vault: &Vault, status: u16, answer: &str) -> Result<()> {
     match SERVED.try_with(Clone::clone) {
         Ok(keyed) => insert(connection, &keyed, None, Some((status, vault.seal(answer, ANSWER)?))).await,
         Err(_) => Ok(()),
@@ -137,12 +132,12 @@ pub(super) async fn answered(
 }
 
 /// From now on a key stands for what was made, within the transaction that makes it.
-pub(super) async fn remember(connection: &mut SqliteConnection, keyed: &Keyed, resource: &str) -> Result<()> {
+pub(super) async fn remember(connection: &mut AnyConnection, keyed: &Keyed, resource: &str) -> Result<()> {
     insert(connection, keyed, Some(resource), None).await
 }
 
 async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     keyed: &Keyed,
     resource: Option<&str>,
     answer: Option<(u16, String)>,
@@ -158,7 +153,7 @@ async fn insert(
     .bind(&keyed.key)
     .bind(&keyed.digest)
     .bind(resource)
-    .bind(status)
+    .bind(status.map(i64::from))
     .bind(answer)
     .bind(keyed.now.0)
     .execute(connection)

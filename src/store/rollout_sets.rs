@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::artifacts::content;
 use super::{Content, Page, Result, Store, StoreError, read, read_json, write_json};
@@ -105,7 +106,7 @@ impl Store {
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
@@ -115,7 +116,7 @@ impl Store {
 
 /// Adds the pending set of a job within the transaction of its submission.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     set: &NewRolloutSet,
     now: Timestamp,
@@ -143,7 +144,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-fn rollout_set(row: &SqliteRow) -> Result<RolloutSetRow> {
+fn rollout_set(row: &AnyRow) -> Result<RolloutSetRow> {
     let text = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let spec = text("spec")?;
     Ok(RolloutSetRow {

@@ -45,7 +45,7 @@ impl Store {
         sqlx::query(
             "delete from session where digest in (
                  select digest from session where key_id = $1 and kind = $2
-                 order by created_at desc, digest limit -1 offset $3)",
+                 order by created_at desc, digest limit 9223372036854775807 offset $3)",
         )
         .bind(key.to_string())
         .bind(kind)

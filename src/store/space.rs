@@ -10,8 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 use tokio::time::sleep;
 
 use super::events::append;
@@ -102,7 +103,7 @@ impl Store {
         )
         .fetch_all(&self.readers)
         .await?;
-        let wait = |row: &SqliteRow| {
+        let wait = |row: &AnyRow| {
             let (_, resolved, _) = stored_spec(row)?;
             let largest = row.try_get::<i64, _>("largest")?.unsigned_abs();
             Ok(SpaceWait {
@@ -150,7 +151,7 @@ impl Store {
 
 /// Where a job goes whose attempt found the disk full: it waits for space, unless it is not to.
 pub(super) async fn wait_for_space(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     failure: Failure,
     now: Timestamp,

@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{QueryBuilder, Row};
+use sqlx::AnyConnection;
+use sqlx::Row;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
@@ -16,6 +16,7 @@ use super::jobs::by_id;
 use super::projects::Room;
 use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
+use super::statement::Statement;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::placement::Base;
@@ -341,7 +342,7 @@ impl Store {
     /// Whether a submission makes a job. If it does, its key stands for the job from now on.
     async fn admit(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         request: &Request,
         rooms: &mut HashMap<String, Room>,
         before: &HashMap<String, Room>,
@@ -370,51 +371,51 @@ impl Store {
 }
 
 /// Writes the rows of jobs and the first event of each.
-async fn insert_jobs(connection: &mut SqliteConnection, requests: &[&Request]) -> Result<()> {
-    let mut jobs = QueryBuilder::new(
+async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> Result<()> {
+    let mut jobs = Statement::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
                           spec_digest, steps, created_at, updated_at, devices, memory_bytes, base, base_bytes, project,
                           forked_from, last_seq) ",
     );
-    jobs.push_values(requests, |mut row, Request { new, texts, origin, project, now, .. }| {
+    jobs.rows(requests, |row, Request { new, texts, origin, project, now, .. }| {
         let Resolved { common, work } = &*new.resolved;
-        row.push_bind(new.id.to_string())
-            .push_bind(work.kind().as_str())
-            .push_bind(&new.attributes.name)
-            .push_bind(JobStatus::Queued.as_str())
-            .push_bind(new.attributes.priority)
-            .push_bind(work.objective().unwrap_or_default())
-            .push_bind(&texts.spec)
-            .push_bind(&new.essence_text)
-            .push_bind(&texts.metadata)
-            .push_bind(&texts.budget)
-            .push_bind(&new.spec_digest)
-            .push_bind(work.steps() as i64)
-            .push_bind(now.0)
-            .push_bind(now.0)
-            .push_bind(common.resources.devices)
-            .push_bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
-            .push_bind(new.base.map(|base| base.key))
-            .push_bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))
-            .push_bind(project)
-            .push_bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
-            .push_bind(1);
+        row.bind(new.id.to_string())
+            .bind(work.kind().as_str())
+            .bind(&new.attributes.name)
+            .bind(JobStatus::Queued.as_str())
+            .bind(new.attributes.priority)
+            .bind(work.objective().unwrap_or_default())
+            .bind(&texts.spec)
+            .bind(&new.essence_text)
+            .bind(&texts.metadata)
+            .bind(&texts.budget)
+            .bind(&new.spec_digest)
+            .bind(work.steps() as i64)
+            .bind(now.0)
+            .bind(now.0)
+            .bind(i64::from(common.resources.devices))
+            .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
+            .bind(new.base.map(|base| base.key))
+            .bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))
+            .bind(project)
+            .bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
+            .bind(1);
     });
-    jobs.build().persistent(false).execute(&mut *connection).await?;
+    jobs.finish()?.persistent(false).execute(&mut *connection).await?;
     let event = Transition::to(JobStatus::Queued, "submitted").event();
     let data = write_json(&event.body)?;
-    let mut events = QueryBuilder::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
-    events.push_values(requests, |mut row, Request { new, now, .. }| {
-        row.push_bind(EventId::generate().to_string())
-            .push_bind(new.id.to_string())
-            .push_bind(1)
-            .push_bind(event.body.kind().as_str())
-            .push_bind(event.level.as_str())
-            .push_bind(&event.message)
-            .push_bind(&data)
-            .push_bind(now.0);
+    let mut events = Statement::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
+    events.rows(requests, |row, Request { new, now, .. }| {
+        row.bind(EventId::generate().to_string())
+            .bind(new.id.to_string())
+            .bind(1)
+            .bind(event.body.kind().as_str())
+            .bind(event.level.as_str())
+            .bind(&event.message)
+            .bind(&data)
+            .bind(now.0);
     });
-    events.build().persistent(false).execute(connection).await?;
+    events.finish()?.persistent(false).execute(connection).await?;
     Ok(())
 }
 
@@ -428,7 +429,7 @@ fn stored(key: &IdempotencyKey) -> (String, i64) {
 
 /// The job that an earlier request with the same key has made.
 async fn known_job(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     key: &IdempotencyKey,
     project: &str,
     now: Timestamp,
@@ -454,7 +455,7 @@ async fn known_job(
 
 /// From now on the key stands for `job`.
 async fn remember(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     key: &IdempotencyKey,
     project: &str,

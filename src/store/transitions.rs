@@ -2,7 +2,7 @@
 //! writes the event with it.
 
 use serde_json::Value;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::events::append;
 use super::{Result, StoreError, devices, write_json};
@@ -60,7 +60,7 @@ impl Transition {
 /// Moves a job to another status, if it is in one that comes before that, with its event and all that goes with it:
 /// a job that no worker holds any more has neither a lease nor devices, and what it was asked to do is done.
 pub(super) async fn move_job(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     transition: &Transition,
     now: Timestamp,

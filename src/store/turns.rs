@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::vec;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::devices::shared_base;
-use super::{Result, read, write_json};
+use super::{Result, number, read, write_json};
 use crate::job::placement::{Placement, Request};
 use crate::job::turn::{Line, catch_up};
 use crate::job::{JobId, Timestamp};
@@ -69,7 +70,7 @@ struct Queued {
 }
 
 impl Walk {
-    pub async fn begin(connection: &mut SqliteConnection) -> Result<Self> {
+    pub async fn begin(connection: &mut AnyConnection) -> Result<Self> {
         let queued = |line| Queued {
             line,
             passed: 0,
@@ -81,7 +82,7 @@ impl Walk {
     }
 
     /// The next job that may be offered devices and needs at most so much, with its line.
-    pub async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<(&Line, Request)>> {
+    pub async fn next(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<Option<(&Line, Request)>> {
         loop {
             let turn = |i: &usize| (self.lines[*i].turn(), &self.lines[*i].line.project);
             let Some(next) = (0..self.lines.len()).min_by_key(turn) else { return Ok(None) };
@@ -106,14 +107,14 @@ impl Queued {
         self.line.turn(self.passed)
     }
 
-    async fn next(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<Option<Request>> {
+    async fn next(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<Option<Request>> {
         if self.read.as_slice().is_empty() {
             self.read_on(connection, fits).await?;
         }
         Ok(self.read.next())
     }
 
-    async fn read_on(&mut self, connection: &mut SqliteConnection, fits: Fits) -> Result<()> {
+    async fn read_on(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<()> {
         let rows = sqlx::query(
             "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
@@ -130,7 +131,7 @@ impl Queued {
         .bind(&self.behind.1)
         .bind(fits.devices)
         .bind(fits.memory)
-        .bind(self.page)
+        .bind(i64::from(self.page))
         .fetch_all(&mut *connection)
         .await?;
         self.page = (self.page * 4).min(*PAGES.end());
@@ -143,7 +144,7 @@ impl Queued {
 }
 
 /// The projects of which jobs wait.
-async fn lines(connection: &mut SqliteConnection) -> Result<Vec<Line>> {
+async fn lines(connection: &mut AnyConnection) -> Result<Vec<Line>> {
     // From one project to the next by the index, instead of through all jobs.
     let rows = sqlx::query(
         "with recursive waiting(name) as
@@ -151,14 +152,14 @@ async fn lines(connection: &mut SqliteConnection) -> Result<Vec<Line>> {
               select (select min(project) from job where status = 'queued' and project > waiting.name) from waiting
                where waiting.name is not null)
          select waiting.name, coalesce(share, 1) as share,
-                case when project.waiting then next_turn
+                case when project.waiting <> 0 then next_turn
                      else max(coalesce(next_turn, 0), (select coalesce(max(turn), 0) from project)) end as first
          from waiting left join project on project.name = waiting.name where waiting.name is not null",
     )
     .fetch_all(connection)
     .await?;
-    let line = |row: &SqliteRow| {
-        Ok(Line { project: row.try_get("name")?, first: row.try_get("first")?, share: row.try_get("share")? })
+    let line = |row: &AnyRow| {
+        Ok(Line { project: row.try_get("name")?, first: row.try_get("first")?, share: number(row, "share")? })
     };
     rows.iter().map(line).collect()
 }
@@ -166,7 +167,7 @@ async fn lines(connection: &mut SqliteConnection) -> Result<Vec<Line>> {
 /// Notes that a project's job, which still waits, starts on so many devices. Every line keeps the turn that it has, for as
 /// long as it waits: what others start meanwhile takes nothing from it.
 pub(super) async fn charge(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     project: &str,
     devices: usize,
     now: Timestamp,
@@ -181,12 +182,13 @@ pub(super) async fn charge(
         sqlx::query_scalar("select coalesce(max(turn), 0) from project").fetch_one(&mut *connection).await?;
     let newest = lines.iter().filter_map(|(_, turn, _)| *turn).fold(before, i64::max);
     catch_up(lines.iter_mut().map(|(.., next)| next), newest);
-    sqlx::query("update project set waiting = 0 where waiting").execute(&mut *connection).await?;
+    sqlx::query("update project set waiting = 0 where waiting <> 0").execute(&mut *connection).await?;
     sqlx::query(
         "insert into project (name, turn, next_turn, waiting, created_at, updated_at)
-         select value ->> 0, coalesce(value ->> 1, 0), value ->> 2, 1, $2, $2 from json_each($1) where true
+         select value ->> 0, coalesce(cast(value ->> 1 as bigint), 0), cast(value ->> 2 as bigint), 1, $2, $2
+         from json_each($1) where true
          on conflict (name) do update
-            set turn = max(turn, excluded.turn), next_turn = excluded.next_turn, waiting = 1",
+            set turn = max(project.turn, excluded.turn), next_turn = excluded.next_turn, waiting = 1",
     )
     .bind(write_json(&lines)?)
     .bind(now.0)
@@ -195,11 +197,11 @@ pub(super) async fn charge(
     Ok(())
 }
 
-pub(super) fn request(row: &SqliteRow) -> Result<Request> {
+pub(super) fn request(row: &AnyRow) -> Result<Request> {
     Ok(Request {
         job: read("job id", row.try_get("id")?)?,
         priority: row.try_get("priority")?,
-        devices: row.try_get("devices")?,
+        devices: number(row, "devices")?,
         memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
         base: shared_base(row)?,
     })
@@ -217,7 +219,7 @@ pub(super) struct Place {
 
 /// The places of jobs, those of each project in the order of its line; all are of `project`, if there is one.
 pub(super) async fn places(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     placement: &Placement,
     project: Option<&str>,
     requests: Vec<Request>,
@@ -259,7 +261,7 @@ pub(super) async fn places(
 
 /// Jobs by their projects, in the order of the lines.
 async fn by_project(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     project: Option<&str>,
     mut requests: Vec<Request>,
 ) -> Result<BTreeMap<String, Vec<Request>>> {
@@ -285,19 +287,19 @@ async fn by_project(
 
 /// How many jobs of their project are before each of the jobs of a line. Between two of them only what lies between is
 /// counted.
-async fn places_in_line(connection: &mut SqliteConnection, project: &str, requests: &[Request]) -> Result<Vec<u64>> {
+async fn places_in_line(connection: &mut AnyConnection, project: &str, requests: &[Request]) -> Result<Vec<u64>> {
     let before = std::iter::once(None).chain(requests.iter().map(Some));
     let gaps = requests.iter().zip(before).map(|(request, before)| {
         let level = before.filter(|before| before.priority == request.priority);
         (request.priority, level.map(|before| before.job.to_string()), request.job)
     });
     let counted: Vec<i64> = sqlx::query_scalar(
-        "select (select count(*) from job where status = 'queued' and project = $2 and priority = gap.value ->> 0
+        "select (select count(*) from job where status = 'queued' and project = $2 and priority = cast(gap.value ->> 0 as bigint)
                  and id >= coalesce(gap.value ->> 1, '') and id < gap.value ->> 2)
-                + iif(gap.value ->> 1 is null,
+                + case when gap.value ->> 1 is null then
                       (select count(*) from job where status = 'queued' and project = $2
-                       and priority > gap.value ->> 0), 0)
-         from json_each($1) as gap order by gap.key",
+                       and priority > cast(gap.value ->> 0 as bigint)) else 0 end
+         from json_each($1) as gap order by cast(gap.key as bigint)",
     )
     .bind(write_json(&gaps.collect::<Vec<_>>())?)
     .bind(project)
@@ -314,9 +316,9 @@ async fn places_in_line(connection: &mut SqliteConnection, project: &str, reques
 }
 
 /// How many jobs of a project wait, if they are no more than `limit`.
-async fn length(connection: &mut SqliteConnection, project: &str, limit: u64) -> Result<u64> {
+async fn length(connection: &mut AnyConnection, project: &str, limit: u64) -> Result<u64> {
     let length: i64 = sqlx::query_scalar(
-        "select count(*) from (select 1 from job where status = 'queued' and project = $1 limit $2)",
+        "select count(*) from (select 1 from job where status = 'queued' and project = $1 limit $2) as waiting",
     )
     .bind(project)
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
@@ -327,7 +329,7 @@ async fn length(connection: &mut SqliteConnection, project: &str, limit: u64) ->
 
 /// The last job of a project's line before `request` that could run here.
 async fn job_ahead(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     project: &str,
     request: &Request,
     fits: Fits,
@@ -348,7 +350,7 @@ async fn job_ahead(
 }
 
 /// The last one that could run here of the first jobs of a project's line, if it is one of the last few of them.
-async fn last_of(connection: &mut SqliteConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
+async fn last_of(connection: &mut AnyConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
     let rows = sqlx::query(
         "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job where status = 'queued' and project = $1
          order by priority desc, id limit $2 offset $3",

@@ -10,9 +10,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::{AnyConnection, Connection, Row};
 
+use super::backend::Backend;
 use super::files::sync;
 use super::{
     Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, checksums, database, migrations, read,
@@ -40,8 +40,7 @@ impl Store {
         let missing = |error| StoreError::io("opening", &database(directory), error);
         fs::metadata(database(directory)).map_err(missing)?;
         let files = Files::at(directory)?;
-        let options = checksums::checked(SqliteConnectOptions::new().filename(database(directory)).read_only(true))?;
-        let store = Self::of(files, options.busy_timeout(super::PATIENCE), None);
+        let store = Self::of(files, Backend::to_read(&database(directory))?, None);
         migrations::check(&mut *store.readers.acquire().await?).await?;
         Ok(store)
     }
@@ -54,8 +53,7 @@ impl Store {
             return Err(StoreError::Conflict("a server runs on this directory; stop it first".to_owned()));
         }
         // Without the layer that compares checksums.
-        let options = SqliteConnectOptions::new().filename(database(directory)).busy_timeout(super::PATIENCE);
-        let mut plain = options.connect().await?;
+        let mut plain = Backend::unchecked(&database(directory))?.connect().await?;
         // What is in the log moves into the file, and nobody else has the database open.
         sqlx::query("pragma journal_mode = delete").execute(&mut plain).await?;
         let faults = faults(&mut plain, true).await?;
@@ -78,7 +76,7 @@ impl Store {
     /// Whether what the disk changes in a page is noticed when it is read; not so in a database of an older version that
     /// no server has had for itself yet.
     pub async fn has_checksums(&self) -> Result<bool> {
-        checksums::has(&mut *self.readers.acquire().await?).await
+        self.backend.has_checksums().await
     }
 
     /// Looks through the database once, beside all else; [`ping`](Self::ping) tells what was wrong.
@@ -181,8 +179,7 @@ impl Store {
             // Its first page, which says that there are checksums, was not written first.
             checksums::seal(&snapshot)?;
             let files = Files::at(self.files().root())?;
-            let options = SqliteConnectOptions::new().filename(&snapshot).immutable(true).read_only(true);
-            let named = Self::of(files, options, None).named_files().await?;
+            let named = Self::of(files, Backend::of_snapshot(&snapshot)?, None).named_files().await?;
             let Some(copied) = self.copy_files(&named, directory, &told)? else { continue };
             remove_others(&named, directory)?;
             for key in [self.vault.path(), self.signer.file().path()] {
@@ -232,7 +229,7 @@ impl Store {
 }
 
 /// As [`Store::database_faults`], over this connection.
-async fn faults(connection: &mut SqliteConnection, deep: bool) -> Result<Vec<String>> {
+async fn faults(connection: &mut AnyConnection, deep: bool) -> Result<Vec<String>> {
     // SQLite tells 100 faults at most.
     let check = if deep { "pragma integrity_check" } else { "pragma quick_check" };
     let told: std::result::Result<Vec<String>, _> = sqlx::query_scalar(check).fetch_all(&mut *connection).await;

@@ -1,7 +1,8 @@
 //! Files as OpenAI clients upload them. A file exists for readers once its row does.
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::{Location, Page, Result, Store, StoreError, read};
 use crate::job::{DatasetVersionId, FileId, Timestamp};
@@ -52,7 +53,7 @@ impl Store {
             .bind(high)
             .bind(self.project())
             .bind(purpose)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(file).collect()
@@ -114,7 +115,7 @@ impl Store {
     }
 }
 
-pub(super) async fn insert(connection: &mut SqliteConnection, file: &UploadedFileRow, project: &str) -> Result<()> {
+pub(super) async fn insert(connection: &mut AnyConnection, file: &UploadedFileRow, project: &str) -> Result<()> {
     sqlx::query(
         "insert into file (id, project, filename, purpose, bytes, sha256, created_at, expires_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -136,7 +137,7 @@ fn missing(id: FileId) -> StoreError {
     StoreError::NotFound { what: "file", id: id.to_string() }
 }
 
-fn file(row: &SqliteRow) -> Result<UploadedFileRow> {
+fn file(row: &AnyRow) -> Result<UploadedFileRow> {
     let version: Option<String> = row.try_get("dataset_version")?;
     Ok(UploadedFileRow {
         id: read("file id", row.try_get("id")?)?,

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::uploaded_files::insert as insert_file;
 use super::{Location, Result, Store, StoreError, UploadedFileRow, read};
@@ -107,11 +108,12 @@ impl Store {
     pub async fn add_part(&self, part: &PartRow, expires_at: Timestamp, answer: &str) -> Result<()> {
         let mut tx = self.begin().await?;
         let row = self.pending(tx.connection(), part.upload, part.created_at).await?;
-        let (count, bytes): (i64, i64) =
-            sqlx::query_as("select count(*), coalesce(sum(bytes), 0) from upload_part where upload_id = $1")
-                .bind(part.upload.to_string())
-                .fetch_one(tx.connection())
-                .await?;
+        let (count, bytes): (i64, i64) = sqlx::query_as(
+            "select count(*), cast(coalesce(sum(bytes), 0) as bigint) from upload_part where upload_id = $1",
+        )
+        .bind(part.upload.to_string())
+        .fetch_one(tx.connection())
+        .await?;
         if count >= MAX_PARTS {
             return Err(StoreError::Conflict(format!("an upload takes at most {MAX_PARTS} parts; use larger ones")));
         }
@@ -223,7 +225,7 @@ impl Store {
     }
 
     /// The upload, when it can still change.
-    async fn pending(&self, connection: &mut SqliteConnection, id: UploadId, now: Timestamp) -> Result<UploadRow> {
+    async fn pending(&self, connection: &mut AnyConnection, id: UploadId, now: Timestamp) -> Result<UploadRow> {
         let row = sqlx::query("select * from upload where id = $1 and project = coalesce($2, project)")
             .bind(id.to_string())
             .bind(self.project())
@@ -235,7 +237,7 @@ impl Store {
     }
 }
 
-async fn drop_parts(connection: &mut SqliteConnection, id: UploadId) -> Result<Vec<PartId>> {
+async fn drop_parts(connection: &mut AnyConnection, id: UploadId) -> Result<Vec<PartId>> {
     let ids: Vec<String> = sqlx::query_scalar("delete from upload_part where upload_id = $1 returning id")
         .bind(id.to_string())
         .fetch_all(connection)
@@ -247,7 +249,7 @@ fn missing(id: UploadId) -> StoreError {
     StoreError::NotFound { what: "upload", id: id.to_string() }
 }
 
-fn upload(row: &SqliteRow) -> Result<UploadRow> {
+fn upload(row: &AnyRow) -> Result<UploadRow> {
     let file: Option<String> = row.try_get("file_id")?;
     Ok(UploadRow {
         id: read("upload id", row.try_get("id")?)?,
@@ -263,7 +265,7 @@ fn upload(row: &SqliteRow) -> Result<UploadRow> {
     })
 }
 
-fn part(row: &SqliteRow) -> Result<PartRow> {
+fn part(row: &AnyRow) -> Result<PartRow> {
     Ok(PartRow {
         id: read("part id", row.try_get("id")?)?,
         upload: read("upload id", row.try_get("upload_id")?)?,

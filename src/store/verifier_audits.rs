@@ -29,7 +29,7 @@ impl Store {
         .bind(self.own_project())
         .bind(&audit.digest)
         .bind(&audit.dataset)
-        .bind(audit.trusted)
+        .bind(i64::from(audit.trusted))
         .bind(write_json(&audit.reasons)?)
         .bind(audit.created_at.0)
         .execute(tx.connection())
@@ -39,7 +39,7 @@ impl Store {
 
     /// What the last audit of a configuration on some rows has said; none before there was one.
     pub async fn audit_of(&self, digest: &str, dataset: &str) -> Result<Option<VerifierAuditRow>> {
-        let row: Option<(bool, String, i64)> = sqlx::query_as(
+        let row: Option<(i64, String, i64)> = sqlx::query_as(
             "select trusted, reasons, created_at from verifier_audit
              where project = $1 and digest = $2 and dataset = $3",
         )
@@ -52,7 +52,7 @@ impl Store {
             Ok(VerifierAuditRow {
                 digest: digest.to_owned(),
                 dataset: dataset.to_owned(),
-                trusted,
+                trusted: trusted != 0,
                 reasons: read_json("audit", &reasons)?,
                 created_at: Timestamp(created_at),
             })

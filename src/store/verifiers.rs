@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 
 use super::inputs::unused;
 use super::{Labels, Page, Result, Store, StoreError, read, read_json, write_json};
@@ -60,7 +60,7 @@ impl Store {
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .bind(self.project())
             .fetch_all(&self.readers)
             .await?;
@@ -107,7 +107,7 @@ impl Store {
     }
 }
 
-fn verifier(row: &SqliteRow) -> Result<VerifierRow> {
+fn verifier(row: &AnyRow) -> Result<VerifierRow> {
     Ok(VerifierRow {
         id: read("verifier id", row.try_get("id")?)?,
         name: row.try_get("name")?,

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::vault::Vault;
 use super::webhook_endpoints::secrets;
-use super::{Page, Result, Store, StoreError, read, write_json};
+use super::{Page, Result, Store, StoreError, number, optional, read, write_json};
 use crate::job::webhook::{self, DeliveryStatus, Secret};
 use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
 
@@ -88,7 +89,7 @@ impl Store {
              where e.enabled = 1 order by e.failing_since is not null, d.next_attempt_at, d.id",
         )
         .bind(now.0)
-        .bind(per_endpoint)
+        .bind(i64::from(per_endpoint))
         .fetch_all(&self.readers)
         .await?;
         let readable = rows.iter().filter_map(|row| match due(row, &self.vault, now) {
@@ -196,7 +197,7 @@ impl Store {
             .bind(low)
             .bind(high)
             .bind(status.map(DeliveryStatus::as_str))
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         let mut rows: Vec<WebhookDeliveryRow> = rows.iter().map(delivery).collect::<Result<_>>()?;
@@ -246,7 +247,7 @@ fn require_enabled(enabled: bool) -> Result<()> {
 
 /// Notes whether an endpoint works, and disables one that does not.
 async fn judge_endpoint(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     endpoint: &str,
     outcome: WebhookOutcome,
     now: Timestamp,
@@ -276,7 +277,7 @@ async fn judge_endpoint(
     Ok(())
 }
 
-pub(super) async fn disable(connection: &mut SqliteConnection, endpoint: &str, reason: &str) -> Result<()> {
+pub(super) async fn disable(connection: &mut AnyConnection, endpoint: &str, reason: &str) -> Result<()> {
     sqlx::query("update webhook_endpoint set enabled = 0, disabled_reason = $2 where id = $1 and enabled = 1")
         .bind(endpoint)
         .bind(reason)
@@ -286,7 +287,7 @@ pub(super) async fn disable(connection: &mut SqliteConnection, endpoint: &str, r
 }
 
 pub(super) async fn insert_delivery(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     id: WebhookDeliveryId,
     endpoint: WebhookEndpointId,
     event: Option<&str>,
@@ -310,7 +311,7 @@ pub(super) async fn insert_delivery(
 }
 
 async fn insert_attempt(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     id: WebhookDeliveryId,
     number: i64,
     attempt: &WebhookAttempt,
@@ -323,7 +324,7 @@ async fn insert_attempt(
     .bind(number)
     .bind(attempt.started_at.0)
     .bind(attempt.milliseconds)
-    .bind(attempt.http_status)
+    .bind(attempt.http_status.map(i64::from))
     .bind(&attempt.answer)
     .bind(&attempt.error)
     .execute(&mut *connection)
@@ -336,7 +337,7 @@ async fn insert_attempt(
     Ok(())
 }
 
-fn delivery(row: &SqliteRow) -> Result<WebhookDeliveryRow> {
+fn delivery(row: &AnyRow) -> Result<WebhookDeliveryRow> {
     Ok(WebhookDeliveryRow {
         id: read("webhook delivery id", row.try_get("id")?)?,
         endpoint: read("webhook endpoint id", row.try_get("endpoint_id")?)?,
@@ -344,24 +345,24 @@ fn delivery(row: &SqliteRow) -> Result<WebhookDeliveryRow> {
         kind: row.try_get("type")?,
         body: row.try_get("body")?,
         status: read("delivery status", row.try_get("status")?)?,
-        attempts: row.try_get("attempts")?,
+        attempts: number(row, "attempts")?,
         next_attempt_at: row.try_get::<Option<i64>, _>("next_attempt_at")?.map(Timestamp),
         created_at: Timestamp(row.try_get("created_at")?),
         log: Vec::new(),
     })
 }
 
-fn attempt(row: &SqliteRow) -> Result<WebhookAttempt> {
+fn attempt(row: &AnyRow) -> Result<WebhookAttempt> {
     Ok(WebhookAttempt {
         started_at: Timestamp(row.try_get("started_at")?),
         milliseconds: row.try_get("milliseconds")?,
-        http_status: row.try_get("http_status")?,
+        http_status: optional(row, "http_status")?,
         answer: row.try_get("answer")?,
         error: row.try_get("error")?,
     })
 }
 
-fn due(row: &SqliteRow, vault: &Vault, now: Timestamp) -> Result<DueDelivery> {
+fn due(row: &AnyRow, vault: &Vault, now: Timestamp) -> Result<DueDelivery> {
     let (secret, old) = secrets(row, vault)?;
     let old = old.filter(|(_, until)| *until > now).map(|(old, _)| old);
     Ok(DueDelivery {
@@ -371,7 +372,7 @@ fn due(row: &SqliteRow, vault: &Vault, now: Timestamp) -> Result<DueDelivery> {
         url: row.try_get("url")?,
         body: row.try_get("body")?,
         secrets: std::iter::once(secret).chain(old).collect(),
-        tries: row.try_get("tries")?,
+        tries: number(row, "tries")?,
     })
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::AnyConnection;
+use sqlx::Row;
+use sqlx::any::AnyRow;
 
 use super::vault::Vault;
-use super::{Page, Result, Store, StoreError, read, read_json, write_json};
+use super::{Page, Result, Store, StoreError, flag, read, read_json, write_json};
 use crate::job::webhook::{ROTATION_SECONDS, Secret};
 use crate::job::{Timestamp, WebhookEndpointId};
 
@@ -65,7 +66,7 @@ impl Store {
         .bind(&endpoint.url)
         .bind(&endpoint.description)
         .bind(write_json(&endpoint.events)?)
-        .bind(endpoint.enabled)
+        .bind(i64::from(endpoint.enabled))
         .bind(self.vault.seal(secret.reveal(), SECRET)?)
         .bind(write_json(&endpoint.metadata)?)
         .bind(endpoint.created_at.0)
@@ -92,7 +93,7 @@ impl Store {
             .bind(low)
             .bind(high)
             .bind(self.project())
-            .bind(page.limit)
+            .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(endpoint).collect()
@@ -100,8 +101,8 @@ impl Store {
 
     /// Ids and URLs of the first endpoints that are told of events, of all projects.
     pub async fn webhook_urls(&self, limit: u32) -> Result<Vec<(String, String)>> {
-        let urls = sqlx::query_as("select id, url from webhook_endpoint where enabled order by id limit $1");
-        Ok(urls.bind(limit).fetch_all(&self.readers).await?)
+        let urls = sqlx::query_as("select id, url from webhook_endpoint where enabled = 1 order by id limit $1");
+        Ok(urls.bind(i64::from(limit)).fetch_all(&self.readers).await?)
     }
 
     /// Changes an endpoint. One that is enabled again is told of events from here on, and gets what was still waiting.
@@ -126,7 +127,7 @@ impl Store {
         .bind(&row.url)
         .bind(&row.description)
         .bind(write_json(&row.events)?)
-        .bind(row.enabled)
+        .bind(i64::from(row.enabled))
         .bind(write_json(&row.metadata)?)
         .execute(tx.connection())
         .await?;
@@ -186,7 +187,7 @@ impl Store {
 
     pub(super) async fn find_endpoint(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut AnyConnection,
         id: WebhookEndpointId,
     ) -> Result<WebhookEndpointRow> {
         let row = sqlx::query("select * from webhook_endpoint where id = $1 and project = coalesce($2, project)")
@@ -205,7 +206,7 @@ impl Store {
     pub async fn seal_webhook_secrets(&self) -> Result<()> {
         let mut tx = self.begin().await?;
         // What is replaced is overwritten, and does not stay in the free parts of pages.
-        sqlx::query("pragma secure_delete = on").execute(tx.connection()).await?;
+        self.backend.overwrite(tx.connection(), true).await?;
         let rows: Vec<(String, String, Option<String>)> =
             sqlx::query_as("select id, secret, old_secret from webhook_endpoint").fetch_all(tx.connection()).await?;
         if let Some((_, sealed, _)) = rows.iter().find(|(_, secret, _)| Vault::is_sealed(secret)) {
@@ -223,19 +224,17 @@ impl Store {
             changed = true;
         }
         changed |= self.seal_answers(tx.connection()).await?;
-        sqlx::query("pragma secure_delete = off").execute(tx.connection()).await?;
+        self.backend.overwrite(tx.connection(), false).await?;
         if !changed {
             return Ok(());
         }
         tx.commit().await?;
-        let mut connection = self.options.connect().await?;
-        sqlx::query("pragma wal_checkpoint(truncate)").execute(&mut connection).await?;
-        Ok(connection.close().await?)
+        self.backend.empty_log().await
     }
 }
 
 /// The secrets of a row that holds the columns of an endpoint: the current one, and the old one with its end.
-pub(super) fn secrets(row: &SqliteRow, vault: &Vault) -> Result<(Secret, Option<(Secret, Timestamp)>)> {
+pub(super) fn secrets(row: &AnyRow, vault: &Vault) -> Result<(Secret, Option<(Secret, Timestamp)>)> {
     let opened = |stored: &str| read(SECRET, &vault.open(stored, SECRET)?);
     let secret = opened(row.try_get("secret")?)?;
     let old: Option<String> = row.try_get("old_secret")?;
@@ -245,13 +244,13 @@ pub(super) fn secrets(row: &SqliteRow, vault: &Vault) -> Result<(Secret, Option<
     Ok((secret, old))
 }
 
-fn endpoint(row: &SqliteRow) -> Result<WebhookEndpointRow> {
+fn endpoint(row: &AnyRow) -> Result<WebhookEndpointRow> {
     Ok(WebhookEndpointRow {
         id: read("webhook endpoint id", row.try_get("id")?)?,
         url: row.try_get("url")?,
         description: row.try_get("description")?,
         events: read_json("webhook events", row.try_get("events")?)?,
-        enabled: row.try_get("enabled")?,
+        enabled: flag(row, "enabled")?,
         disabled_reason: row.try_get("disabled_reason")?,
         old_secret_until: row.try_get::<Option<i64>, _>("old_secret_until")?.map(Timestamp),
         metadata: read_json("metadata", row.try_get("metadata")?)?,

@@ -4,11 +4,12 @@
 //! no event is forgotten and none is told twice, wherever the process ends.
 
 use serde_json::{Value, json};
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::any::AnyRow;
 
 use super::webhook_deliveries::{disable, insert_delivery};
-use super::{Result, Store, read, read_json, write_json};
+use super::{Result, Store, flag, read, read_json, write_json};
 use crate::job::webhook::{self, WebhookEvent};
 use crate::job::{Event, Timestamp, WebhookDeliveryId, WebhookEndpointId};
 
@@ -26,18 +27,18 @@ impl Store {
             return Ok(told);
         }
         // An endpoint that is made or enabled from here on is not told of events up to `newest`.
-        let wanted: bool = sqlx::query_scalar(
+        let wanted = sqlx::query(
             "select exists (select 1 from webhook_endpoint where enabled = 1)
                 and exists (select 1 from event
                             where position > max($1, (select position from webhook_cursor)) and position <= $2
-                              and type in (select value from json_each($3)))",
+                              and type in (select value from json_each($3))) as wanted",
         )
         .bind(told)
         .bind(newest)
         .bind(write_json(&WebhookEvent::KINDS)?)
         .fetch_one(&self.readers)
         .await?;
-        if !wanted {
+        if !flag(&wanted, "wanted")? {
             return Ok(newest);
         }
         let mut tx = self.begin().await?;
@@ -56,7 +57,7 @@ struct Subscriber {
 }
 
 /// Makes the deliveries of the next events and moves the cursor.
-async fn fan_out(connection: &mut SqliteConnection, told: i64, newest: i64, now: Timestamp) -> Result<i64> {
+async fn fan_out(connection: &mut AnyConnection, told: i64, newest: i64, now: Timestamp) -> Result<i64> {
     let mut subscribers = Vec::new();
     let rows = sqlx::query("select id, project, events, from_position from webhook_endpoint where enabled = 1")
         .fetch_all(&mut *connection)
@@ -111,11 +112,11 @@ async fn fan_out(connection: &mut SqliteConnection, told: i64, newest: i64, now:
 }
 
 async fn tell(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     subscriber: &Subscriber,
     kind: WebhookEvent,
     event: &Event,
-    row: &SqliteRow,
+    row: &AnyRow,
     now: Timestamp,
 ) -> Result<()> {
     let id = WebhookDeliveryId::generate();
@@ -125,7 +126,7 @@ async fn tell(
 }
 
 /// The job as a message shows it.
-fn job_summary(row: &SqliteRow) -> Result<Value> {
+fn job_summary(row: &AnyRow) -> Result<Value> {
     let text = |column: &str| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let json =
         |column: &str| -> Result<Option<Value>> { text(column)?.map(|text| read_json("job", &text)).transpose() };
@@ -152,10 +153,10 @@ fn job_summary(row: &SqliteRow) -> Result<Value> {
 }
 
 /// Disables an endpoint for which too much waits already.
-async fn is_full(connection: &mut SqliteConnection, endpoint: WebhookEndpointId) -> Result<bool> {
+async fn is_full(connection: &mut AnyConnection, endpoint: WebhookEndpointId) -> Result<bool> {
     let waiting: i64 = sqlx::query_scalar(
         "select count(*) from
-             (select 1 from webhook_delivery where endpoint_id = $1 and status = 'pending' limit $2)",
+             (select 1 from webhook_delivery where endpoint_id = $1 and status = 'pending' limit $2) as waiting",
     )
     .bind(endpoint.to_string())
     .bind(MOST_WAITING)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::Row;
 
-use super::{Lease, Result, Store, read};
+use super::{Lease, Result, Store, number, read};
 use crate::job::{Timestamp, WorkerId};
 
 /// A worker process and its device.
@@ -37,7 +37,7 @@ impl Store {
         .bind(worker.id.to_string())
         .bind(&worker.device)
         .bind(&worker.description)
-        .bind(worker.pid)
+        .bind(i64::from(worker.pid))
         .bind(worker.started_at.0)
         .bind(worker.seen_at.0)
         .execute(tx.connection())
@@ -59,7 +59,7 @@ impl Store {
                  where job_id = $1 and number = $2 and ended_at is null",
             )
             .bind(lease.job.to_string())
-            .bind(lease.attempt)
+            .bind(i64::from(lease.attempt))
             .bind(held.as_millis() as i64)
             .execute(tx.connection())
             .await?;
@@ -72,9 +72,9 @@ impl Store {
         let rows = sqlx::query("select id, pid, beats from worker where ended_at is null order by id")
             .fetch_all(&self.readers)
             .await?;
-        let sign = |row: &sqlx::sqlite::SqliteRow| {
+        let sign = |row: &sqlx::any::AnyRow| {
             let worker = read("worker id", row.try_get("id")?)?;
-            Ok(SignOfLife { worker, pid: row.try_get("pid")?, beats: row.try_get("beats")? })
+            Ok(SignOfLife { worker, pid: number(row, "pid")?, beats: row.try_get("beats")? })
         };
         rows.iter().map(sign).collect()
     }

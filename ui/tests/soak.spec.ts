@@ -10,7 +10,7 @@ const LOOK = 250
 type Task = [number, number]
 
 test('four jobs in twelve charts, live: no long task and no growth', async ({ page }) => {
-  test.setTimeout(MINUTES * 60_000 + 120_000)
+  test.setTimeout(MINUTES * 60_000 + 300_000)
   // What the page takes is looked at, and not how two cores are shared by it and four trainings.
   const server = new Server(true)
   await server.start('--devices', 'simulated:4')

@@ -1,8 +1,9 @@
 //! The rows of artifacts: one table, one way in.
 
 use serde::de::DeserializeOwned;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{QueryBuilder, Row};
+use sqlx::AnyConnection;
+use sqlx::Row;
+use sqlx::any::AnyRow;
 
 use super::{Artifact, CheckpointRow, Content, Location};
 use crate::job::artifact::VERSION_MARK;
@@ -13,6 +14,7 @@ use crate::job::{
 };
 use crate::store::events::append;
 use crate::store::lease::fence;
+use crate::store::statement::Statement;
 use crate::store::{Lease, Page, Result, Store, StoreError, read, read_json, write_json};
 
 /// An artifact about to become visible.
@@ -94,19 +96,19 @@ impl Store {
     /// Checkpoints of one job, or of all, by id.
     pub async fn checkpoints(&self, job: Option<JobId>, page: &Page) -> Result<Vec<CheckpointRow>> {
         let (low, high) = checkpoint_bounds(page);
-        let mut select =
-            QueryBuilder::new("select artifact.* from artifact join job on job.id = job_id where project = ");
-        select.push_bind(self.own_project());
+        let mut select = Statement::new("select artifact.* from artifact join job on job.id = job_id where project = ");
+        select.bind(self.own_project());
         if let Some(job) = job {
-            select.push(" and job_id = ").push_bind(job.to_string());
+            select.push(" and job_id = ").bind(job.to_string());
         }
-        select.push(" and artifact.id > ").push_bind(low).push(" and artifact.id < ").push_bind(high);
+        select.push(" and artifact.id > ").bind(low).push(" and artifact.id < ").bind(high);
         select.push(if page.newest_first {
             " order by artifact.id desc limit "
         } else {
             " order by artifact.id limit "
         });
-        let rows = select.push_bind(page.limit).build().fetch_all(&self.readers).await?;
+        select.bind(i64::from(page.limit));
+        let rows = select.finish()?.fetch_all(&self.readers).await?;
         rows.iter().map(checkpoint).collect()
     }
 
@@ -124,7 +126,7 @@ pub(in crate::store) fn checkpoint_bounds(page: &Page) -> (&str, &str) {
 }
 
 /// A rollout set has had its id since its job was submitted, and an evaluation has the digits of its job.
-async fn id_of(connection: &mut SqliteConnection, job: JobId, summary: &ArtifactSummary) -> Result<ArtifactId> {
+async fn id_of(connection: &mut AnyConnection, job: JobId, summary: &ArtifactSummary) -> Result<ArtifactId> {
     match summary {
         ArtifactSummary::Checkpoint => Ok(ArtifactId::Checkpoint(CheckpointId::generate())),
         ArtifactSummary::Evaluation(_) => Ok(ArtifactId::Evaluation(EvaluationId::of_job(job))),
@@ -142,7 +144,7 @@ async fn id_of(connection: &mut SqliteConnection, job: JobId, summary: &Artifact
 /// Writes the row in the place of one with the same id or, but for the version, the same directory; returns the
 /// directories that are left.
 async fn replace(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     job: JobId,
     id: ArtifactId,
     new: &NewArtifact<'_>,
@@ -151,11 +153,11 @@ async fn replace(
 ) -> Result<Vec<String>> {
     let unversioned = new.location.unversioned();
     let old: Vec<(String, Option<f64>)> = sqlx::query_as(
-        "delete from artifact where id = $1 or directory = $2 or directory glob $3 returning directory, score",
+        "delete from artifact where id = $1 or directory = $2 or substr(directory, 1, length($3)) = $3 returning directory, score",
     )
     .bind(id.to_string())
     .bind(unversioned.directory())
-    .bind(format!("{}{VERSION_MARK}*", unversioned.directory()))
+    .bind(format!("{}{VERSION_MARK}", unversioned.directory()))
     .fetch_all(&mut *connection)
     .await?;
     let summary = match new.summary {
@@ -183,7 +185,7 @@ async fn replace(
 }
 
 /// Drops the rows of training checkpoints that need not be kept; returns their directories.
-async fn prune(connection: &mut SqliteConnection, job: JobId, keep: Keep) -> Result<Vec<String>> {
+async fn prune(connection: &mut AnyConnection, job: JobId, keep: Keep) -> Result<Vec<String>> {
     let dropped = sqlx::query_scalar(
         "delete from artifact where job_id = $1 and kind = 'training' and id not in
            (select id from artifact where job_id = $1 and kind = 'training'
@@ -193,7 +195,12 @@ async fn prune(connection: &mut SqliteConnection, job: JobId, keep: Keep) -> Res
             order by score desc, step desc, id desc limit $3)
          returning directory",
     );
-    Ok(dropped.bind(job.to_string()).bind(keep.last).bind(keep.best).fetch_all(connection).await?)
+    Ok(dropped
+        .bind(job.to_string())
+        .bind(i64::from(keep.last))
+        .bind(i64::from(keep.best))
+        .fetch_all(connection)
+        .await?)
 }
 
 /// What the job's log says of a new artifact. What an evaluation found is an event of its own already.
@@ -217,14 +224,11 @@ fn told(id: ArtifactId, manifest: &Manifest, summary: &ArtifactSummary) -> Optio
 
 /// Training checkpoints that a job can go on from, best first: its own, newest first, and then the one of another job
 /// that it begins from to verify it.
-pub(in crate::store) async fn training_locations(
-    connection: &mut SqliteConnection,
-    job: JobId,
-) -> Result<Vec<Location>> {
+pub(in crate::store) async fn training_locations(connection: &mut AnyConnection, job: JobId) -> Result<Vec<Location>> {
     let directories: Vec<String> = sqlx::query_scalar(
         "select directory from
             (select directory, step, id from artifact where job_id = $1 and kind = 'training'
-             union all select directory, -1, '' from verification where job_id = $1)
+             union all select directory, -1, '' from verification where job_id = $1) as found
          order by step desc, id desc",
     )
     .bind(job.to_string())
@@ -233,7 +237,7 @@ pub(in crate::store) async fn training_locations(
     Ok(directories.iter().map(|directory| Location::artifact(directory)).collect())
 }
 
-pub(in crate::store) fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
+pub(in crate::store) fn checkpoint(row: &AnyRow) -> Result<CheckpointRow> {
     Ok(CheckpointRow {
         id: read("checkpoint id", row.try_get("id")?)?,
         artifact: artifact(row)?,
@@ -242,12 +246,12 @@ pub(in crate::store) fn checkpoint(row: &SqliteRow) -> Result<CheckpointRow> {
 }
 
 /// What a row holds that has the columns of an artifact, if it has one.
-pub(in crate::store) fn content<S: DeserializeOwned>(row: &SqliteRow) -> Result<Option<Content<S>>> {
+pub(in crate::store) fn content<S: DeserializeOwned>(row: &AnyRow) -> Result<Option<Content<S>>> {
     let Some(summary) = row.try_get::<Option<String>, _>("summary")? else { return Ok(None) };
     Ok(Some(Content { artifact: artifact(row)?, summary: read_json("summary", &summary)? }))
 }
 
-fn artifact(row: &SqliteRow) -> Result<Artifact> {
+fn artifact(row: &AnyRow) -> Result<Artifact> {
     Ok(Artifact {
         manifest: read_json("manifest", row.try_get("manifest")?)?,
         completed_at: Timestamp(row.try_get("completed_at")?),
