@@ -141,7 +141,13 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
         ],
         "raw memory, instructions, drivers, SQLite's own interface and forks stay where they are",
     ),
-    ("world", r"\benv\s*::\s*vars?(_os)?\b", &["src/config"], "only the configuration reads the environment"),
+    (
+        "world",
+        r"\benv\s*::\s*vars?(_os)?\b",
+        // The second for tests alone.
+        &["src/config", "src/store/backend"],
+        "only the configuration reads the environment",
+    ),
     ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),
     (
         "world",

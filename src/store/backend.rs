@@ -183,10 +183,11 @@ pub(super) fn on_postgres() -> bool {
     std::env::var_os("ANNEAL_TEST_POSTGRES").is_some()
 }
 
-/// The database of a test on PostgreSQL: a schema for each directory.
+/// The database of a test on PostgreSQL: a schema for each directory, unless one of SQLite is there already.
 #[cfg(test)]
 pub(super) async fn address_of_tests(directory: &Path) -> Result<Option<String>> {
-    let Ok(address) = std::env::var("ANNEAL_TEST_POSTGRES") else { return Ok(None) };
+    let address = std::env::var("ANNEAL_TEST_POSTGRES").ok().filter(|_| !super::database(directory).exists());
+    let Some(address) = address else { return Ok(None) };
     let schema = format!("t_{}", &crate::job::digest::sha256_hex(directory.as_os_str().as_encoded_bytes())[..16]);
     let mut connection = Backend::postgres(&address).await?.connect().await?;
     let create = format!("create schema if not exists {schema}");

@@ -153,9 +153,6 @@ mod tests {
 
     #[tokio::test]
     async fn a_directory_of_another_version_is_left_alone() {
-        if crate::store::backend::on_postgres() {
-            return;
-        }
         let folder = tempfile::tempdir().unwrap();
         let older = SQLITE.len() - 2;
         let open = async || Store::open(folder.path()).await.map(drop);

@@ -82,9 +82,6 @@ async fn insert_rollout_set(database: &mut SqliteConnection, job: JobId, complet
 
 #[tokio::test]
 async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
-    if crate::store::backend::on_postgres() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let mut database = old_database(folder.path()).await;
     let trained = insert_job(&mut database, JobKind::Train, JobStatus::Succeeded).await;
