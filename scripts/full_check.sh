@@ -12,6 +12,14 @@ step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 step "200 kills, stopped workers, locked databases, full disks, changed bytes"
 ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
 
+step "every suite that starts a server, on PostgreSQL and with files in a bucket; 200 kills of what servers share"
+suites=(--test access --test api --test devices --test evaluations --test exports --test inference --test lifecycle
+  --test metrics --test models --test openai_view --test ranks --test rollout_sets --test security --test webhooks)
+scripts/postgres.sh cargo test --locked "${suites[@]}"
+scripts/seaweedfs.sh cargo test --locked "${suites[@]}"
+scripts/cluster.sh cargo test --locked "${suites[@]}"
+ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked --test cluster -- --test-threads=1 --nocapture
+
 step "what thirteen kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 

@@ -29,4 +29,11 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 "${as[@]}" "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 60 \
   -o "-p $port -c listen_addresses=127.0.0.1 -k $folder -c fsync=off -c max_connections=400" start >/dev/null
 cd "$OLDPWD"
-ANNEAL_TEST_POSTGRES=postgres://anneal@127.0.0.1:$port/postgres "$@"
+# What bash -c makes of this with `stop`, `kill` or `start`, for tests of what happens without it.
+export ANNEAL_TEST_POSTGRES_CONTROL="cd $folder; case \$1 in
+  kill) kill -9 \$(head -1 data/postmaster.pid); sleep 1 ;;
+  stop) ${as[*]} $programs/pg_ctl -D $folder/data -m immediate -w stop >/dev/null ;;
+  start) for i in 1 2 3 4 5; do ${as[*]} $programs/pg_ctl -D $folder/data -l $folder/log -w -t 60 -o '-p $port \
+    -c listen_addresses=127.0.0.1 -k $folder -c fsync=off -c max_connections=400' start >/dev/null && exit; sleep 1; done; false ;;
+esac"
+ANNEAL_TEST_POSTGRES=postgres://anneal@127.0.0.1:$port/postgres PATH="$programs:$PATH" "$@"

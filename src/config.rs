@@ -4,11 +4,13 @@
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 use serde::Deserialize;
 
 use crate::hub::{Hub, PushTargets, Token};
+use crate::job::device::{LOCAL_HOST, is_host_name};
 use crate::verifier::Outside;
 
 /// What is wrong with the settings.
@@ -31,6 +33,12 @@ const HUB: &str = "https://huggingface.co";
 /// The variable that has what verifiers may use; how a server tells its workers.
 pub const VERIFIERS: &str = "ANNEAL_VERIFIERS";
 
+/// The variable that has the database's address, which may hold a password.
+const DATABASE: &str = "ANNEAL_DATABASE";
+/// The variable that has the bucket, and how the names of those begin that let into it.
+const ARTIFACTS: &str = "ANNEAL_ARTIFACTS";
+const STORAGE_PREFIX: &str = "AWS_";
+
 /// Below this a worker does not start.
 const LEAST_WORKER_MEMORY: u64 = 256 << 20;
 
@@ -48,6 +56,33 @@ pub struct SettingArgs {
     /// Folder for the database, data sets, models and checkpoints [default: anneal-data]
     #[arg(long, env = "ANNEAL_DATA_DIR", value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
+
+    /// Address of a PostgreSQL database, `postgres://user:password@host/name`, in the place of the one in the data
+    /// directory [default: SQLite in the data directory]
+    #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true, global = true)]
+    pub database: Option<DatabaseUrl>,
+
+    /// Where files are stored: `s3://bucket/prefix`, in an object storage whose keys and address are in the variables
+    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL; the data directory then keeps copies
+    /// [default: in the data directory]
+    #[arg(long, env = ARTIFACTS, value_name = "URL", global = true)]
+    pub artifacts: Option<String>,
+
+    /// Send clients to the object storage for what they download, with addresses that let in for 15 minutes; they must be
+    /// able to reach it [default: false]
+    #[arg(long, env = "ANNEAL_REDIRECT_DOWNLOADS", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
+          value_parser = clap::builder::BoolishValueParser::new(), global = true)]
+    pub redirect_downloads: Option<bool>,
+
+    /// Seconds for which a server that is to end still serves while it says that it is not ready, so that a proxy sends
+    /// nothing more [default: 0]
+    #[arg(long, env = "ANNEAL_DRAIN_SECONDS", value_name = "SECONDS", global = true)]
+    pub drain_seconds: Option<u64>,
+
+    /// Name of this machine among those that share a database, with which the names of its devices begin [default: the
+    /// machine's own; none with SQLite]
+    #[arg(long, env = "ANNEAL_HOST_NAME", value_name = "NAME", global = true)]
+    pub host_name: Option<String>,
 
     /// Address and port of the API; one that is not a loopback address needs an API key first, see `anneal keys`
     /// [default: 127.0.0.1:8080]
@@ -155,12 +190,54 @@ pub struct SettingArgs {
     pub log: Option<String>,
 }
 
+/// Where a database is, which may hold a password and is therefore not shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseUrl(..)")
+    }
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_postgres = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        let wrong = "must begin with postgres://; without it SQLite is used, in the data directory";
+        is_postgres.then(|| Self(text.to_owned())).ok_or(wrong)
+    }
+}
+
+impl TryFrom<String> for DatabaseUrl {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
 /// Settings with every default filled in.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub data_dir: PathBuf,
     /// Whether somebody chose it.
     pub names_data_dir: bool,
+    /// None: SQLite, in the data directory.
+    pub database: Option<DatabaseUrl>,
+    /// None: in the data directory.
+    pub artifacts: Option<String>,
+    pub redirect_downloads: bool,
+    pub drain_seconds: u64,
+    pub host_name: String,
     pub listen: SocketAddr,
     pub devices: String,
     pub threads: usize,
@@ -195,9 +272,15 @@ impl Config {
             None => SettingArgs::default(),
         };
         let data_dir = args.data_dir.or(file.data_dir);
+        let database = args.database.or(file.database);
         let config = Self {
             names_data_dir: data_dir.is_some(),
             data_dir: data_dir.unwrap_or_else(|| PathBuf::from("anneal-data")),
+            host_name: args.host_name.or(file.host_name).unwrap_or_else(|| host_name(database.as_ref())),
+            database,
+            artifacts: args.artifacts.or(file.artifacts),
+            redirect_downloads: args.redirect_downloads.or(file.redirect_downloads).unwrap_or(false),
+            drain_seconds: args.drain_seconds.or(file.drain_seconds).unwrap_or(0),
             listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             devices: args.devices.or(file.devices).unwrap_or_else(|| String::from("all")),
             threads: args.threads.or(file.threads).unwrap_or_else(cores),
@@ -228,6 +311,26 @@ impl Config {
         Ok(config)
     }
 
+    /// The address of the database, if it is not in the data directory.
+    pub fn database_url(&self) -> Option<&str> {
+        self.database.as_ref().map(DatabaseUrl::as_str)
+    }
+
+    /// What workers have to know of a database and files that are not in the data directory, as variables.
+    pub fn elsewhere(&self) -> Vec<(String, String)> {
+        let told = [(DATABASE, self.database_url()), (ARTIFACTS, self.artifacts.as_deref())];
+        let told = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+        told.chain(self.storage_environment()).collect()
+    }
+
+    /// What lets into the object storage, and where it is.
+    pub fn storage_environment(&self) -> Vec<(String, String)> {
+        if self.artifacts.is_none() {
+            return Vec::new();
+        }
+        std::env::vars().filter(|(name, _)| name.starts_with(STORAGE_PREFIX)).collect()
+    }
+
     /// Whether only this machine can reach the API.
     pub fn is_local(&self) -> bool {
         self.listen.ip().to_canonical().is_loopback()
@@ -251,6 +354,15 @@ impl Config {
         let wrong = |setting, detail: &str| Err(ConfigError::Setting { setting, detail: detail.to_owned() });
         if !["http://", "https://"].iter().any(|scheme| self.hub_endpoint.starts_with(scheme)) {
             return wrong("hub_endpoint", "must begin with https:// or http://");
+        }
+        if self.artifacts.as_ref().is_some_and(|url| !url.starts_with("s3://") || url.len() < 6) {
+            return wrong("artifacts", "must be s3://bucket or s3://bucket/prefix");
+        }
+        if self.drain_seconds > 3600 {
+            return wrong("drain_seconds", "must be at most 3600");
+        }
+        if !is_host_name(&self.host_name) {
+            return wrong("host_name", "must be 1 to 63 lower-case letters, digits, `-`, `.` and `_`");
         }
         if !(1..=1024).contains(&self.threads) {
             return wrong("threads", "must lie between 1 and 1024");
@@ -276,6 +388,12 @@ impl Config {
 /// is to know, such as keys of other services.
 pub fn worker_environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_workers))
+}
+
+/// The same of the process that this is, for those that it starts in its turn.
+pub fn elsewhere() -> impl Iterator<Item = (OsString, OsString)> {
+    let is_part = |name: &str| [DATABASE, ARTIFACTS].contains(&name) || name.starts_with(STORAGE_PREFIX);
+    std::env::vars_os().filter(move |(name, _)| name.to_str().is_some_and(is_part))
 }
 
 fn is_for_workers(name: &str) -> bool {
@@ -309,6 +427,14 @@ fn hub_token(token: Option<String>, file: Option<PathBuf>) -> Result<Option<Toke
         (None, _) => return Ok(None),
     };
     Ok(Some(token.trim()).filter(|token| !token.is_empty()).map(|token| Token(token.to_owned())))
+}
+
+/// The only machine of a database needs no name.
+fn host_name(database: Option<&DatabaseUrl>) -> String {
+    if database.is_none() {
+        return LOCAL_HOST.to_owned();
+    }
+    rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase()
 }
 
 fn read_outside(text: &str) -> Result<Outside, String> {

@@ -168,7 +168,7 @@ fn a_job_runs_where_its_memory_fits_and_one_that_fits_nowhere_is_refused() {
     assert_eq!(server.wait(&job)["status"], "succeeded");
 
     for (spec, pointer, code, words) in [
-        (wide(small_spec(), 3), "/resources/devices", "too_few_devices", "this server has 2"),
+        (wide(small_spec(), 3), "/resources/devices", "too_few_devices", "no machine has more than 2"),
         (wide(small_spec(), 2), "/resources/devices", "too_few_devices", "1 of 2"),
         (wide(small_spec(), 0), "/resources/devices", "out_of_range", "between 1 and 64"),
     ] {

@@ -82,7 +82,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "files", "key_file", "vault", "checksums", "backend", "statement", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life",
+        "error", "files", "key_file", "vault", "checksums", "backend", "bucket", "statement", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life", "hosts",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "reports", "inputs", "provenance",
         // What jobs use and what they make.
@@ -91,7 +91,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "deletion", "queue",
         "lifecycle", "turns", "placement", "line",
         // The whole.
-        "upkeep",
+        "upkeep", "copy",
         // What others are told.
         "webhook_endpoints", "webhook_deliveries", "webhook_fan_out",
     ]),

@@ -1,5 +1,7 @@
 //! Stored files as a client downloads them: whole or in parts, with their digest.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +15,9 @@ use crate::store::{Artifact, Location, Place, StoredFile};
 
 /// Bytes that are read from a file at a time.
 pub const CHUNK: usize = 1 << 18;
+
+/// How long an address of the object storage lets in.
+const SIGNED: Duration = Duration::from_secs(15 * 60);
 
 /// Answers with the file `name` of an artifact that people call `what`.
 pub async fn artifact_file(
@@ -74,6 +79,9 @@ impl Representation {
             Ok(part) => part,
             Err(answer) => return Ok(*answer),
         };
+        if let Some(address) = place.signed_address(file, SIGNED).await? {
+            return Ok(self.redirect(&address));
+        }
         let reader = place.open(file, part.first, part.length).await?;
         let body = Body::from_stream(ReaderStream::with_capacity(reader, CHUNK));
         Ok(self.answer(part, body))
@@ -104,6 +112,19 @@ impl Representation {
     }
 
     /// The answer with those bytes.
+    /// Sends the client to the object storage, where it asks for the same part.
+    fn redirect(&self, address: &str) -> Response {
+        let mut response = StatusCode::TEMPORARY_REDIRECT.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::LOCATION, header_value(address));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::ETAG, header_value(&format!("\"{}\"", self.etag)));
+        if let Some(sha256) = &self.sha256 {
+            headers.insert("repr-digest", header_value(&format!("sha-256=:{}:", base64_of_hex(sha256))));
+        }
+        response
+    }
+
     pub fn answer(&self, part: Part, body: Body) -> Response {
         let Part { first, length, status } = part;
         let mut response = (status, body).into_response();

@@ -146,6 +146,15 @@ impl Problem {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", detail.clone())
             }
             StoreError::Overloaded => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", error.to_string()),
+            StoreError::Unreachable(cause) => {
+                tracing::warn!(%cause, "the database cannot be reached");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", error.to_string())
+            }
+            StoreError::Storage { source, .. } => {
+                tracing::warn!(%source, "object storage cannot be used");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable", error.to_string())
+            }
+            StoreError::Nul => Self::bad_request("nul_character", error.to_string()),
             StoreError::Io { source, .. } if Damaged::is(source) => Self::damaged(source),
             StoreError::DatabaseDamaged(_) => {
                 tracing::error!(%error, "request failed");
@@ -180,6 +189,9 @@ impl From<std::io::Error> for Problem {
         match error.kind() {
             std::io::ErrorKind::StorageFull => Self::storage_full(),
             _ if Damaged::is(&error) => Self::damaged(&error),
+            _ if error.get_ref().is_some_and(|inner| inner.is::<StoreError>()) => {
+                error.downcast::<StoreError>().map_or_else(|error| Self::internal(&error), Self::from)
+            }
             _ => Self::internal(&error),
         }
     }

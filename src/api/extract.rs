@@ -120,9 +120,33 @@ fn parse(bytes: &[u8]) -> Result<JsonBody, Problem> {
         let detail = format!("the body has more than {MAX_JSON_VALUES} values; send rows as a data set");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
     }
-    serde_json::from_slice(bytes)
-        .map(JsonBody)
-        .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))
+    let value = serde_json::from_slice(bytes)
+        .map_err(|error| Problem::bad_request("invalid_json", format!("the body is not valid JSON: {error}")))?;
+    // JSON can write it in no other way.
+    let may_have = bytes.windows(6).any(|window| window == b"\\u0000");
+    match may_have.then(|| nul(&value)).flatten() {
+        None => Ok(JsonBody(value)),
+        Some(pointer) => {
+            let detail = format!("`{pointer}` has the character U+0000, which no database holds; leave it out");
+            Err(Problem::bad_request("nul_character", detail))
+        }
+    }
+}
+
+/// The pointer of a text, or of a member's name, that holds U+0000.
+fn nul(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => text.contains('\0').then(String::new),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, item)| Some(format!("/{index}{}", nul(item)?)))
+        }
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            let inside = if name.contains('\0') { Some(String::new()) } else { nul(member) };
+            Some(format!("/{}{}", field::escaped(name), inside?))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
 }
 
 /// About how many values some JSON has: each needs many times the memory of its shortest text.

@@ -59,8 +59,9 @@ impl Feed {
 
     /// Wakes the followers of jobs with events behind `position`; returns the position of the newest event.
     async fn look(&self, store: &Store, position: Option<i64>) -> Result<i64, StoreError> {
+        // Before the jobs: what is written in between is behind it and is told again.
         let newest = store.newest_event().await?;
-        let news = match position.filter(|position| *position < newest) {
+        let news = match position {
             Some(position) => store.jobs_with_events_after(position).await?,
             None => Vec::new(),
         };

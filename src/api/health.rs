@@ -37,7 +37,7 @@ pub async fn healthz() -> Json<Health> {
     )
 )]
 pub async fn readyz(Access(app): Access) -> Result<Json<Health>, Problem> {
-    if *app.shutdown.borrow() {
+    if *app.shutdown.borrow() || *app.settings.leaving.borrow() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", "the server is about to end"));
     }
     app.store.ping().await.map_err(|error| {

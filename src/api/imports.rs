@@ -124,6 +124,11 @@ async fn here(store: &Store, hub: &Hub, reference: &HubRef, pull: Pull) -> Resul
         if row.status == ModelStatus::Ready || import::is_laid_out(store, row.id).await? {
             return Ok(Some(row));
         }
+        if store.is_shared() && row.status == ModelStatus::Importing {
+            let detail =
+                format!("another server is bringing the model; name it when it is here (GET /v1/models/{})", row.id);
+            return Err(StoreError::Conflict(detail).into());
+        }
         // It stays where it is another's, or is named by a job that is not over.
         if pull != Pull::Never
             && let Err(error) = store.delete_model(row.id).await

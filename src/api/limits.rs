@@ -68,6 +68,12 @@ impl Limits {
     }
 }
 
+/// What each of several servers admits. Each counts for itself: through all of them a key gets at most twice its limit, and
+/// through one of up to four, as from a proxy that keeps a client with a server, at least half of it.
+fn share(per_minute: u64, servers: u32) -> u64 {
+    if servers <= 2 { per_minute } else { (per_minute * 2).div_ceil(u64::from(servers)) }
+}
+
 /// Refuses requests of a key that asks too often.
 pub async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Caller>().cloned();
@@ -79,7 +85,7 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
         Err(error) => return Problem::from(error).into_response(),
     };
     let Some(per_minute) = per_minute else { return next.run(request).await };
-    let admission = app.limits.take(key, per_minute, Instant::now());
+    let admission = app.limits.take(key, share(per_minute, app.store.servers()), Instant::now());
     let mut response = if admission.admitted {
         next.run(request).await
     } else {
@@ -101,6 +107,15 @@ pub async fn check(State(app): State<App>, request: Request, next: Next) -> Resp
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_servers_admit_no_more_than_twice_the_limit() {
+        for servers in 1..=64 {
+            let all = share(6000, servers) * u64::from(servers);
+            assert!((6000..=12_000 + u64::from(servers)).contains(&all), "{servers} servers admit {all}");
+        }
+        assert!(share(6000, 4) >= 3000);
+    }
 
     #[test]
     fn a_bucket_admits_its_fill_and_then_one_at_a_time() {

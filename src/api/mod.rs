@@ -159,6 +159,8 @@ pub struct ApiSettings {
     pub push_to: PushTargets,
     /// What verifiers may use beyond the program.
     pub verifiers: Outside,
+    /// Becomes true when the server is to end and still serves for a while.
+    pub leaving: watch::Receiver<bool>,
 }
 
 /// Every route with its description, and what kind it is where its method does not say.

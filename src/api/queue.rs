@@ -11,7 +11,7 @@ use super::access::Access;
 use super::error::Problem;
 use crate::clock;
 use crate::job::Timestamp;
-use crate::job::placement;
+use crate::job::waiting;
 use crate::store::QueueEntry;
 
 /// Waiting jobs that are listed one by one.
@@ -84,8 +84,8 @@ struct Candidate {
     free_at: Option<i64>,
 }
 
-impl From<placement::Waiting> for Waiting {
-    fn from(waiting: placement::Waiting) -> Self {
+impl From<waiting::Waiting> for Waiting {
+    fn from(waiting: waiting::Waiting) -> Self {
         let candidates = waiting.candidates.into_iter().map(|slot| Candidate {
             status: slot.status.as_str(),
             jobs: slot.holders.iter().map(|holder| holder.job.to_string()).collect(),

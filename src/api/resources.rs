@@ -1,11 +1,13 @@
 //! What a spec asks of devices, compared with the devices that there are: found at submission, so that nothing waits
 //! for a machine that will never come.
 
+use std::collections::BTreeMap;
+
 use super::blocking::blocking;
 use super::error::Problem;
 use super::resolve::{Model, ModelFiles};
 use crate::job::FieldError;
-use crate::job::device::gibibytes;
+use crate::job::device::{gibibytes, split_name};
 use crate::job::memory::{self, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
 use crate::job::placement::Base;
 use crate::job::spec::{Precision, SamplingSpec};
@@ -32,7 +34,11 @@ pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Prob
 /// What jobs of this server run on: its GPUs, where it has any.
 pub async fn machine(store: &Store) -> Result<Machine, Problem> {
     let devices = store.devices(crate::clock::now()).await?;
-    Ok(if devices.iter().any(|row| row.name.starts_with("cuda:")) { Machine::CUDA } else { Machine::CPU })
+    Ok(if devices.iter().any(|row| split_name(&row.name).1.starts_with("cuda:")) {
+        Machine::CUDA
+    } else {
+        Machine::CPU
+    })
 }
 
 /// What a job needs that samples `group` completions a prompt and trains nothing.
@@ -59,8 +65,18 @@ pub async fn check(
     need: &MemoryNeed,
     savings: impl FnOnce() -> Vec<Saving>,
 ) -> Result<Vec<FieldError>, Problem> {
-    let memories: Vec<u64> = store.devices(crate::clock::now()).await?.iter().map(|row| row.memory_total).collect();
-    Ok(refusal(&memories, devices, need, savings).into_iter().collect())
+    let rows = store.devices(crate::clock::now()).await?;
+    // The devices of a job are on one host: that which comes closest to what is asked for.
+    let mut hosts: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for row in &rows {
+        hosts.entry(split_name(&row.name).0).or_default().push(row.memory_total);
+    }
+    let fit = |memories: &Vec<u64>| {
+        let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
+        (fitting.min(devices as usize), memories.len() >= devices as usize, memories.iter().max().copied())
+    };
+    let best = hosts.into_values().max_by_key(fit).unwrap_or_default();
+    Ok(refusal(&best, devices, need, savings).into_iter().collect())
 }
 
 fn refusal(
@@ -72,7 +88,8 @@ fn refusal(
     // Without a server there are no devices to compare with.
     let largest = *memories.iter().max()?;
     if devices as usize > memories.len() {
-        let detail = format!("{devices} devices are asked for, and this server has {}; ask for fewer", memories.len());
+        let detail =
+            format!("{devices} devices are asked for, and no machine has more than {}; ask for fewer", memories.len());
         return Some(FieldError::new("/resources/devices", "too_few_devices", detail));
     }
     let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::output::{Output, time};
 use crate::config::Config;
-use crate::store::{AuditChain, Store};
+use crate::store::AuditChain;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -42,7 +42,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     let Command::Verify(args) = &args.command;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let chain = runtime.block_on(async {
-        let store = Store::open_to_read(&config.data_dir).await?;
+        let store = super::open_to_read(config).await?;
         store.verify_audit_log(args.known.as_deref()).await
     })?;
     let is_whole = chain.broken.is_none() && (chain.holds || args.known.is_none());

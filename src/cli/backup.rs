@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::output::Output;
 use crate::clock;
 use crate::config::Config;
-use crate::store::{Copied, Store};
+use crate::store::{BucketAddress, Copied, Store};
 
 /// What says that a folder is a backup.
 const LABEL: &str = "backup.json";
@@ -54,7 +54,7 @@ pub fn back_up(config: &Config, args: &BackupArgs) -> anyhow::Result<ExitCode> {
     }
     make(folder)?;
     fs::write(&label, "{\"complete\": false}\n").with_context(|| format!("cannot write {}", label.display()))?;
-    let copied = copy(&config.data_dir, folder)?;
+    let copied = copy(&config.data_dir, (config.database_url(), super::bucket(config).as_ref()), folder)?;
     let described = described(folder, copied);
     fs::write(&label, format!("{described:#}\n")).with_context(|| format!("cannot write {}", label.display()))?;
     Output { json: args.json }.answer(&described, || sentence("backed up to", folder, copied));
@@ -70,7 +70,7 @@ pub fn restore(config: &Config, args: &RestoreArgs) -> anyhow::Result<ExitCode> 
         bail!("{} holds data already; restore into a new folder with --data-dir", data.display());
     }
     make(data)?;
-    let copied = copy(backup, data)?;
+    let copied = copy(backup, (None, None), data)?;
     Output { json: args.json }.answer(&described(data, copied), || sentence("restored to", data, copied));
     Ok(ExitCode::SUCCESS)
 }
@@ -81,14 +81,14 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot create {}", folder.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> anyhow::Result<Copied> {
+fn copy(from: &Path, (database, bucket): (Option<&str>, Option<&BucketAddress>), to: &Path) -> anyhow::Result<Copied> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:24}] {bytes}/{total_bytes} {eta}") {
         bar.set_style(style.progress_chars("=> "));
     }
     let copied = runtime.block_on(async {
-        let store = Store::open_to_read(from).await?;
+        let store = Store::open_to_read(from, database, bucket).await?;
         let told = |copied: Copied| {
             bar.set_length(copied.total);
             bar.set_position(copied.bytes);

@@ -137,7 +137,7 @@ async fn look(config: &Config, deep: bool, findings: &mut Findings) {
         }
         Ok(_) => findings.ok("directory", format!("{}", directory.display())),
     }
-    let store = match Store::open_to_read(directory).await {
+    let store = match super::open_to_read(config).await {
         Ok(store) => store,
         Err(error) => return findings.add("database", Verdict::Error, chain(&error)),
     };
@@ -166,7 +166,7 @@ async fn look(config: &Config, deep: bool, findings: &mut Findings) {
         Err(error) => findings.add("webhooks", Verdict::Error, chain(&error)),
     }
     match store.named_files().await {
-        Ok(named) => look_at_files(&store, &named, deep, findings),
+        Ok(named) => look_at_files(&store, &named, deep, findings).await,
         Err(error) => findings.add("files", Verdict::Error, chain(&error)),
     }
 }
@@ -287,7 +287,7 @@ fn look_at_port(config: &Config, has_server: bool, findings: &mut Findings) {
 }
 
 /// Rows against files and, if `deep`, files against digests.
-fn look_at_files(store: &Store, named: &[NamedFile], deep: bool, findings: &mut Findings) {
+async fn look_at_files(store: &Store, named: &[NamedFile], deep: bool, findings: &mut Findings) {
     let (mut missing, mut damaged, mut bytes) = (Vec::new(), Vec::new(), 0);
     let bar = ProgressBar::new(named.iter().filter_map(|named| named.size).sum());
     if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:24}] {bytes}/{total_bytes} {eta}") {
@@ -295,6 +295,18 @@ fn look_at_files(store: &Store, named: &[NamedFile], deep: bool, findings: &mut 
     }
     for NamedFile { file, size } in named {
         let path = store.files().root().join(file.name());
+        // Of a bucket this machine has copies of some.
+        if store.place().is_remote() && !path.exists() {
+            match store.place().size(file).await {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(file.name().to_owned()),
+                Err(error) => damaged.push(format!("{}: {error}", file.name())),
+                Ok(found) if size.is_some_and(|size| size != found) => {
+                    damaged.push(format!("{} has {found} bytes and had {}", file.name(), size.unwrap_or(0)));
+                }
+                Ok(found) => bytes += found,
+            }
+            continue;
+        }
         match path.metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(file.name().to_owned()),
             Err(error) => damaged.push(format!("{}: {error}", file.name())),

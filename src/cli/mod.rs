@@ -10,6 +10,7 @@ mod checkpoints;
 mod client;
 mod completions;
 mod datasets;
+mod db;
 mod devices;
 mod doctor;
 mod evaluations;
@@ -53,7 +54,33 @@ use clap::{CommandFactory, Parser, Subcommand};
 use rustix::fs::Mode;
 
 use crate::config::{Config, SettingArgs};
+use crate::store::{BucketAddress, Store, StoreError};
 use crate::telemetry;
+use crate::worker::time as worker_time;
+
+/// Opens what the settings name: the data directory, and the database in it or elsewhere.
+async fn open_store(config: &Config) -> Result<Store, StoreError> {
+    let store = Store::open_at(&config.data_dir, config.database_url(), bucket(config).as_ref())
+        .await?
+        .on_host(&config.host_name);
+    worker_time::follow(&store).await?;
+    Ok(match &config.secrets_key_file {
+        Some(path) => store.with_secrets_key(path.clone()),
+        None => store,
+    })
+}
+
+/// The object storage that the settings name.
+fn bucket(config: &Config) -> Option<BucketAddress> {
+    let url = config.artifacts.clone()?;
+    let environment = config.storage_environment();
+    Some(BucketAddress { url, environment, redirects: config.redirect_downloads })
+}
+
+/// Opens what there is without making or changing anything.
+async fn open_to_read(config: &Config) -> Result<Store, StoreError> {
+    Store::open_to_read(&config.data_dir, config.database_url(), bucket(config).as_ref()).await
+}
 
 /// Self-hosted training service for verifiable-reward post-training of language models.
 ///
@@ -158,6 +185,8 @@ enum Command {
     Restore(backup::RestoreArgs),
     /// Look through the audit log of a data directory
     Audit(audit::Args),
+    /// Look at the database, bring it up to date, move to PostgreSQL
+    Db(db::Args),
     /// Print the OpenAPI document
     Openapi,
     /// Print a script that completes this program's commands in a shell
@@ -202,7 +231,10 @@ pub fn command() -> clap::Command {
 impl Command {
     /// Whether it writes to a data directory, which nobody else on the machine is to read.
     fn keeps_data(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Worker(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
+        matches!(
+            self,
+            Self::Serve(_) | Self::Worker(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_) | Self::Db(_)
+        )
     }
 }
 
@@ -263,6 +295,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Backup(args) => backup::back_up(&config, &args),
         Command::Restore(args) => backup::restore(&config, &args),
         Command::Audit(args) => audit::run(&config, &args),
+        Command::Db(args) => db::run(&config, &args),
         Command::Openapi => openapi::run(),
         Command::Completions(args) => completions::run(&args),
     }

@@ -26,7 +26,7 @@ use crate::verifier::{Outside, sandbox};
 use crate::webhook;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
-use crate::worker::{exports, liveness, space};
+use crate::worker::{exports, leadership, liveness, space};
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -42,6 +42,9 @@ pub struct Args {
 pub struct Server {
     pub address: SocketAddr,
     stop: watch::Sender<bool>,
+    /// Says that the server is not ready any more, and for how long it serves then.
+    leave: watch::Sender<bool>,
+    drain: Duration,
     http: JoinHandle<()>,
     /// What tends the devices, and what sends webhooks.
     workers: JoinSet<()>,
@@ -76,10 +79,8 @@ impl Server {
     /// Opens the data directory, starts the API and one worker per device.
     pub async fn start(config: &Config) -> anyhow::Result<Self> {
         let webhook_guard = Guard::new(&config.webhook_allow_private, webhook::SETTING).context(webhook::SETTING)?;
-        let mut store = Store::open(&config.data_dir).await.context("the data directory cannot be opened")?;
-        if let Some(path) = &config.secrets_key_file {
-            store = store.with_secrets_key(path.clone());
-        }
+        let what = if config.database.is_some() { "the database" } else { "the data directory" };
+        let store = super::open_store(config).await.with_context(|| format!("{what} cannot be opened"))?;
         let lock = lock(&store)?;
         store.files().sweep_uploads()?;
         if let Err(error) = store.seal_webhook_secrets().await {
@@ -94,21 +95,24 @@ impl Server {
                 config.data_dir.display()
             );
         }
-        let machine = Arc::new(Machine::open(&config.devices, store.files().root())?);
+        let machine = Arc::new(Machine::open(&config.devices, store.files().root())?.called(store.host()));
         let readings = machine.read_all()?;
         store.keep_reserve().or_else(|error| if let StoreError::Full(_) = error { Ok(()) } else { Err(error) })?;
+        if store.is_shared() {
+            store.join(env!("ANNEAL_BUILD"), clock::now()).await?;
+        }
         let settled = liveness::settle(&store, &readings).await?;
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
-        sweep(store.clone());
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
         let verifiers = config.verifiers.clone().of_server(address, readings.len());
-        let settings = settings(config, webhook_guard.clone(), verifiers.clone());
+        let (leave, leaving) = watch::channel(false);
+        let settings = settings(config, webhook_guard.clone(), verifiers.clone(), leaving);
         let service = api::service(store.clone(), settings, shutdown.clone());
         let mut http_shutdown = shutdown.clone();
         let http = tokio::spawn(api::serve(listener, service, async move {
@@ -117,31 +121,34 @@ impl Server {
         }));
 
         let threads = (config.threads / readings.len().max(1)).max(1);
-        let orders = Orders {
-            arguments: worker_arguments(config, threads),
-            environment: (VERIFIERS, serde_json::to_string(&verifiers)?),
-        };
+        let environment = [(VERIFIERS.to_owned(), serde_json::to_string(&verifiers)?)].into_iter();
+        let environment = environment.chain(config.elsewhere()).collect();
+        let orders = Orders { arguments: worker_arguments(config, threads), environment };
         let mut workers = JoinSet::new();
-        workers.spawn(webhook::run(
-            store.clone(),
-            webhook_guard,
-            config.webhook_retry_seconds.clone(),
-            shutdown.clone(),
-        ));
+        let leads = leadership::strive(store.clone(), shutdown.clone());
         let patience = Duration::from_secs(config.lease_seconds);
         let unsettled = (!settled).then(|| readings.clone());
-        workers.spawn(liveness::watch(store.clone(), unsettled, patience, shutdown.clone()));
-        look_after(&mut workers, config, &store, &shutdown);
+        workers.spawn(liveness::watch(store.clone(), unsettled, patience, leads.clone(), shutdown.clone()));
+        workers.spawn(space::watch(store.clone(), shutdown.clone()));
+        // A model is brought by the machine on which it was laid out.
+        workers.spawn(import::watch(store.clone(), config.hub(), shutdown.clone()));
+        try_programs(config);
+        let (own, settings) = (store.clone(), config.clone());
+        let once = move |stop: &watch::Receiver<bool>| done_once(&settings, &own, &webhook_guard, stop);
+        workers.spawn(leadership::while_leading(leads, shutdown.clone(), once));
         for reading in readings {
             let (store, orders, machine) = (store.clone(), orders.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
             workers.spawn(async move { supervise(store, orders, machine, &reading, shutdown).await });
         }
-        Ok(Self { address, stop, http, workers, keyless, store, _lock: lock })
+        let drain = Duration::from_secs(config.drain_seconds);
+        Ok(Self { address, stop, leave, drain, http, workers, keyless, store, _lock: lock })
     }
 
     /// Ends everything: running jobs are saved and go back to the queue.
     pub async fn stop(self) {
+        self.leave.send_replace(true);
+        tokio::time::sleep(self.drain).await;
         self.stop.send_replace(true);
         self.workers.join_all().await;
         match tokio::time::timeout(GRACE, self.http).await {
@@ -157,7 +164,7 @@ impl Server {
     }
 }
 
-fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside) -> ApiSettings {
+fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside, leaving: watch::Receiver<bool>) -> ApiSettings {
     ApiSettings {
         sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
         max_upload_bytes: config.max_upload_bytes,
@@ -166,18 +173,25 @@ fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside) -> ApiSet
         webhook_guard,
         push_to: config.hub_push_to.clone(),
         verifiers,
+        leaving,
     }
 }
 
-/// Starts what goes on beside requests and jobs: imports, exports, pushes, and jobs that wait for space.
-fn look_after(workers: &mut JoinSet<()>, config: &Config, store: &Store, shutdown: &watch::Receiver<bool>) {
-    let hub = config.hub();
-    workers.spawn(import::watch(store.clone(), hub.clone(), shutdown.clone()));
-    workers.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), shutdown.clone()));
-    workers.spawn(space::watch(store.clone(), shutdown.clone()));
-    workers.spawn(exports::watch(store.clone(), shutdown.clone()));
+/// Starts what goes on beside requests and jobs and is done by one server for all: webhooks, exports, pushes, and
+/// removing what belongs to nothing.
+fn done_once(config: &Config, store: &Store, webhook_guard: &Guard, stop: &watch::Receiver<bool>) -> JoinSet<()> {
+    let (hub, mut tasks) = (config.hub(), JoinSet::new());
+    let retries = config.webhook_retry_seconds.clone();
+    tasks.spawn(webhook::run(store.clone(), webhook_guard.clone(), retries, stop.clone()));
+    tasks.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), stop.clone()));
+    tasks.spawn(exports::watch(store.clone(), stop.clone()));
+    sweep(store.clone());
+    tasks
+}
+
+/// Trying whether this machine can run programs takes part of a second, which no submission has to wait for then.
+fn try_programs(config: &Config) {
     let outside = config.verifiers.clone();
-    // Trying a machine takes part of a second, which no submission has to wait for then.
     std::thread::spawn(move || {
         for language in sandbox::languages(&outside) {
             if let Some(missing) = sandbox::missing(&outside, language) {
@@ -198,6 +212,9 @@ fn allow_many_files() {
 /// Removes what deletions have left behind when the server before ended; nobody sees it, so nobody waits for it.
 fn sweep(store: Store) {
     tokio::spawn(async move {
+        if let Err(error) = store.forget_hosts(clock::now()).await {
+            tracing::warn!(%error, "machines that are gone could not be forgotten");
+        }
         for swept in [store.sweep_jobs().await, store.sweep_unnamed().await] {
             match swept {
                 Ok(0) => {}
@@ -243,6 +260,8 @@ fn default_limits(config: &Config) -> ProjectLimits {
 fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
     let mut arguments = vec![
         String::from("worker"),
+        String::from("--host-name"),
+        config.host_name.clone(),
         String::from("--data-dir"),
         config.data_dir.display().to_string(),
         String::from("--lease-seconds"),

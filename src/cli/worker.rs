@@ -13,7 +13,8 @@ use crate::config::Config;
 use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine};
 use crate::engine::device;
 use crate::job::WorkerId;
-use crate::store::{Lease, Store};
+use crate::job::device::{name_on, split_name};
+use crate::store::Lease;
 use crate::worker::ranks::{Rank, parse_lease, take_part};
 use crate::worker::{self, Options};
 
@@ -67,7 +68,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
-        let store = Store::open(&config.data_dir).await?;
+        let store = super::open_store(&config).await?;
         if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
             take_part(&store, (&args.device, &config.verifiers), rank, lease).await?;
             return Ok(ExitCode::SUCCESS);
@@ -77,13 +78,14 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             wait_for_end(args.supervised).await;
             stop.send_replace(true);
         });
-        let name = args.name.unwrap_or_else(|| args.device.clone());
+        let name = args.name.unwrap_or_else(|| name_on(&config.host_name, &args.device));
         let simulated = folder_of(store.files().root(), &name);
         // What a server has told the store of a device is not looked up again; simulated ones are known to it alone.
         let reading = if args.supervised || simulated.is_some() {
             None
         } else {
-            Some(Machine::open(&name, store.files().root())?.read(&name)?)
+            let machine = Machine::open(split_name(&name).1, store.files().root())?;
+            Some(machine.called(&config.host_name).read(&name)?)
         };
         let options = Options {
             id: args.id.unwrap_or_else(WorkerId::generate),

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use nvml::Gpus;
 
+use crate::job::device::{LOCAL_HOST, name_on, split_name};
 pub use crate::job::{DeviceProcess, DeviceReading};
 pub use simulated::{FAULT_FILE, HANG_FILE, folder_of};
 pub use system::memory as memory_of_machine;
@@ -63,6 +64,7 @@ pub struct Machine {
     gpus: Option<Gpus>,
     /// The data directory, where faults of simulated devices are put.
     folder: PathBuf,
+    host: String,
 }
 
 impl Machine {
@@ -84,25 +86,32 @@ impl Machine {
                 return Err(DeviceError::NotThere { name: name.to_string(), known });
             }
         }
-        Ok(Self { names, gpus, folder: folder.to_owned() })
+        Ok(Self { names, gpus, folder: folder.to_owned(), host: LOCAL_HOST.to_owned() })
+    }
+
+    /// The same machine under a name, with which those of its devices begin.
+    pub fn called(self, host: &str) -> Self {
+        Self { host: host.to_owned(), ..self }
     }
 
     /// The names of the devices, in order.
     pub fn names(&self) -> Vec<String> {
-        self.names.iter().map(Name::to_string).collect()
+        self.names.iter().map(|name| name_on(&self.host, &name.to_string())).collect()
     }
 
     /// Looks at a device. Blocks; a driver whose device is broken may take for ever.
     pub fn read(&self, name: &str) -> Result<DeviceReading, DeviceError> {
-        let found = self.names.iter().find(|known| known.to_string() == name);
-        match (found, &self.gpus) {
-            (Some(Name::Cpu), _) => Ok(system::read()),
-            (Some(Name::Simulated(number, memory)), _) => Ok(simulated::read(&self.folder, *number, *memory)),
-            (Some(Name::Cuda(number)), Some(gpus)) => gpus.read(*number),
+        let (_, device) = split_name(name);
+        let found = self.names.iter().find(|known| known.to_string() == device);
+        let reading = match (found, &self.gpus) {
+            (Some(Name::Cpu), _) => system::read(),
+            (Some(Name::Simulated(number, memory)), _) => simulated::read(&self.folder, *number, *memory),
+            (Some(Name::Cuda(number)), Some(gpus)) => gpus.read(*number)?,
             (Some(Name::Cuda(_)) | None, _) => {
-                Err(DeviceError::NotThere { name: name.to_owned(), known: self.names().join(", ") })
+                return Err(DeviceError::NotThere { name: name.to_owned(), known: self.names().join(", ") });
             }
-        }
+        };
+        Ok(DeviceReading { name: name_on(&self.host, &reading.name), ..reading })
     }
 
     /// Looks at all devices.
@@ -126,8 +135,9 @@ pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 /// How the process that computes on a device finds it: the device's name there, and what its environment must say. A
 /// GPU is the only one that such a process sees.
 pub fn seen_by_its_process(name: &str, number: u32, uuid: Option<&str>) -> (String, Option<(&'static str, String)>) {
-    if !name.starts_with("cuda:") {
-        return (name.to_owned(), None);
+    let (_, device) = split_name(name);
+    if !device.starts_with("cuda:") {
+        return (device.to_owned(), None);
     }
     let visible = uuid.map_or_else(|| number.to_string(), str::to_owned);
     (String::from("cuda:0"), Some((VISIBLE_DEVICES, visible)))

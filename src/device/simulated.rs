@@ -14,6 +14,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::split_name;
 use super::system::is_ours;
 use super::{DeviceProcess, DeviceReading};
 
@@ -30,7 +31,7 @@ const MOST_TEXT: usize = 500;
 
 /// The folder with the files of `simulated:N`; none for the name of another device.
 pub fn folder_of(data: &Path, name: &str) -> Option<PathBuf> {
-    let number: u32 = name.strip_prefix("simulated:")?.parse().ok()?;
+    let number: u32 = split_name(name).1.strip_prefix("simulated:")?.parse().ok()?;
     Some(folder(data, number))
 }
 

@@ -63,7 +63,7 @@ pub async fn begin(
         last_used_at: None,
         adapter,
     };
-    staged.publish(&Location::model(id)).await?;
+    staged.lay(&Location::model(id)).await?;
     if let Err(error) = store.add_model(&row).await {
         store.place().remove(&Location::model(id)).await;
         return Err(error.into());
@@ -95,6 +95,10 @@ pub async fn run(
     mut tell: impl FnMut(u64),
 ) -> Result<Ended, StoreError> {
     let folder = store.place().fetch(&Location::model(model.id)).await?;
+    if store.is_shared() && !folder.is_dir() {
+        // It was laid out on another machine, where it is brought.
+        return Ok(Ended::Elsewhere);
+    }
     let lock = match Lock::take(&folder) {
         Ok(Some(lock)) => lock,
         Ok(None) => return Ok(Ended::Elsewhere),
@@ -155,6 +159,7 @@ async fn end(
     let now = clock::now();
     let error = match result {
         Ok((sha256, lock)) => {
+            store.place().complete(&Location::model(model.id)).await?;
             store.finish_import(model.id, &sha256, now).await?;
             remove_if_deleted(store, model.id).await;
             lock.remove()?;

@@ -32,10 +32,29 @@ pub struct DeviceProcess {
     pub ours: bool,
 }
 
+/// The host whose devices have names without a host: the machine of the data directory that holds the database.
+pub const LOCAL_HOST: &str = "local";
+
+/// A device's name among those of all hosts: `cuda:0` of `gpu-1` is `gpu-1/cuda:0`.
+pub fn name_on(host: &str, device: &str) -> String {
+    if host == LOCAL_HOST { device.to_owned() } else { format!("{host}/{device}") }
+}
+
+/// The host of a device, and its name there.
+pub fn split_name(name: &str) -> (&str, &str) {
+    name.split_once('/').unwrap_or((LOCAL_HOST, name))
+}
+
+/// Whether a machine can have this name: as in DNS, without dots at the ends.
+pub fn is_host_name(name: &str) -> bool {
+    let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
+    (1..=63).contains(&name.len()) && name.chars().all(sound) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
 /// What one look at a device found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceReading {
-    /// `cpu`, `cuda:N` or `simulated:N`.
+    /// `cpu`, `cuda:N` or `simulated:N`, behind the host as [`name_on`] has it.
     pub name: String,
     /// The N of the name; 0 for the CPU.
     pub number: u32,

@@ -35,6 +35,7 @@ pub mod spec;
 pub mod status;
 pub mod time;
 pub mod turn;
+pub mod waiting;
 pub mod webhook;
 
 pub use access::Scope;

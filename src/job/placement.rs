@@ -12,9 +12,9 @@
 //! has crashed runs alone, so that one that brings down its worker brings down others with it only once.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
-use super::device::gibibytes;
-use super::status::names;
+use super::device::split_name;
 use super::{DeviceStatus, JobId, Timestamp};
 
 /// The most jobs that hold a device together.
@@ -57,16 +57,20 @@ pub struct Slot {
 impl Slot {
     /// `cpu`, `cuda` or `simulated`.
     fn kind(&self) -> &str {
-        self.name.split(':').next().unwrap_or_default()
+        split_name(&self.name).1.split(':').next().unwrap_or_default()
+    }
+
+    pub(super) fn host(&self) -> &str {
+        split_name(&self.name).0
     }
 
     /// Whether a job of this size fits when nothing else is on the device.
-    fn could(&self, memory: u64) -> bool {
+    pub(super) fn could(&self, memory: u64) -> bool {
         self.memory_total >= memory
     }
 
     /// Whether such a job can use the device now, or once the job on it has ended.
-    fn will(&self, memory: u64) -> bool {
+    pub(super) fn will(&self, memory: u64) -> bool {
         self.could(memory)
             && match self.status {
                 DeviceStatus::Busy => true,
@@ -75,7 +79,7 @@ impl Slot {
             }
     }
 
-    fn can(&self, memory: u64) -> bool {
+    pub(super) fn can(&self, memory: u64) -> bool {
         self.attended && self.status == DeviceStatus::Idle && self.will(memory)
     }
 
@@ -141,12 +145,20 @@ pub enum Claimant {
 pub struct Placement {
     slots: Vec<Slot>,
     claimants: Vec<Option<Claimant>>,
+    /// Slots whose devices a job can have together: they are of one kind and on one host.
+    groups: Vec<Range<usize>>,
 }
 
 impl Placement {
+    /// Of devices whose hosts and kinds come one after the other.
     pub fn new(slots: Vec<Slot>) -> Self {
         let claimants = vec![None; slots.len()];
-        Self { slots, claimants }
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        for group in slots.chunk_by(|a, b| (a.host(), a.kind()) == (b.host(), b.kind())) {
+            let begin = groups.last().map_or(0, |group| group.end);
+            groups.push(begin..begin + group.len());
+        }
+        Self { slots, claimants, groups }
     }
 
     pub fn slots(&self) -> &[Slot] {
@@ -188,41 +200,64 @@ impl Placement {
     /// Offers the free devices to the next job of the queue. Returns the devices on which it can start, in order.
     pub fn offer(&mut self, request: &Request) -> Option<Vec<usize>> {
         let devices = request.devices as usize;
-        let mut kinds: Vec<String> = self.slots.iter().map(|slot| slot.kind().to_owned()).collect();
-        kinds.dedup();
-        for kind in &kinds {
-            // A job's devices compute together and must be of one kind.
-            let of_kind = |slot: &usize| self.slots[*slot].kind() == kind;
-            let can = |slot: &usize| self.slots[*slot].can(request.memory);
-            let mut usable: Vec<usize> = self.free().filter(of_kind).filter(can).collect();
-            if usable.len() >= devices {
-                usable.sort_by_key(|slot| self.slots[*slot].memory_total);
-                usable.truncate(devices);
-                usable.sort_unstable();
-                self.promise(&usable, Claimant::Starts(request.job));
-                return Some(usable);
-            }
+        if let Some(usable) = self.usable(request) {
+            self.promise(&usable, Claimant::Starts(request.job));
+            return Some(usable);
         }
         let joined = self.free().find(|slot| devices == 1 && self.slots[*slot].joins(request));
         if let Some(slot) = joined {
             self.promise(&[slot], Claimant::Starts(request.job));
             return Some(vec![slot]);
         }
-        for kind in &kinds {
-            let of_kind = |slot: &usize| self.slots[*slot].kind() == kind;
-            let prospects = (0..self.slots.len()).filter(of_kind).filter(|slot| self.slots[*slot].will(request.memory));
-            if prospects.count() >= devices {
-                // A device that jobs share comes free only when no more join them.
-                let keeps = |slot: &usize| {
-                    let slot = &self.slots[*slot];
-                    slot.can(request.memory) || (slot.shared().is_some() && slot.will(request.memory))
-                };
-                let usable: Vec<usize> = self.free().filter(of_kind).filter(keeps).collect();
-                self.promise(&usable, Claimant::Waits(request.job));
-                return None;
+        // Where most of what it needs is free already.
+        let will = |group: &&Range<usize>| {
+            let slots = &self.slots[(*group).clone()];
+            slots.iter().filter(|slot| slot.will(request.memory)).count() >= devices
+        };
+        let kept = self.groups.iter().filter(will).map(|group| self.kept(group, request));
+        // Of equals the first.
+        let kept = kept.rev().max_by_key(Vec::len);
+        self.promise(&kept.unwrap_or_default(), Claimant::Waits(request.job));
+        None
+    }
+
+    /// The devices on which a job can start: the smallest that are large enough, where fewest stay free for others.
+    fn usable(&self, request: &Request) -> Option<Vec<usize>> {
+        let devices = request.devices as usize;
+        let mut best: Option<(u64, usize, Vec<usize>)> = None;
+        let mut kind = None;
+        for group in &self.groups {
+            // A kind that comes first is taken first.
+            let of_group = self.slots[group.start].kind();
+            if best.is_some() && kind != Some(of_group) {
+                continue;
+            }
+            let can = |slot: &usize| self.claimants[*slot].is_none() && self.slots[*slot].can(request.memory);
+            let mut usable: Vec<usize> = group.clone().filter(can).collect();
+            if usable.len() < devices {
+                continue;
+            }
+            let free = usable.len();
+            usable.sort_by_key(|slot| self.slots[*slot].memory_total);
+            usable.truncate(devices);
+            let largest = usable.last().map_or(0, |slot| self.slots[*slot].memory_total);
+            usable.sort_unstable();
+            if best.as_ref().is_none_or(|(least, fewest, _)| (largest, free) < (*least, *fewest)) {
+                best = Some((largest, free, usable));
+                kind = Some(of_group);
             }
         }
-        None
+        best.map(|(_, _, usable)| usable)
+    }
+
+    /// The devices of a group that are kept for a job which waits for more of them.
+    fn kept(&self, group: &Range<usize>, request: &Request) -> Vec<usize> {
+        // A device that jobs share comes free only when no more join them.
+        let keeps = |slot: &usize| {
+            let slot = &self.slots[*slot];
+            slot.can(request.memory) || (slot.shared().is_some() && slot.will(request.memory))
+        };
+        group.clone().filter(|slot| self.claimants[*slot].is_none()).filter(keeps).collect()
     }
 
     fn promise(&mut self, slots: &[usize], claimant: Claimant) {
@@ -232,197 +267,10 @@ impl Placement {
     }
 }
 
-names!(
-    /// Why a job waits.
-    WaitCode {
-        /// It does not: devices are free, and a worker is about to take it.
-        Starting = "starting",
-        /// Running jobs hold the devices.
-        DevicesBusy = "devices_busy",
-        /// Free devices are kept for an earlier job that needs several.
-        DevicesReserved = "devices_reserved",
-        /// Earlier jobs come first.
-        Behind = "behind",
-        /// No free device has enough memory left, or too few devices have enough at all.
-        Memory = "memory",
-        /// Devices that it needs have failed.
-        DeviceFaulted = "device_faulted",
-        /// Programs that are not ours compute on devices that it needs.
-        DeviceTaken = "device_taken",
-        /// There are not as many devices as it needs.
-        NoDevice = "no_device",
-        /// Its project holds as many devices as it may.
-        ProjectLimit = "project_limit",
-        /// It found the disk full, and goes on when there is space.
-        StorageFull = "storage_full",
-        /// The model that it begins with, or learns from, is under way.
-        ModelImporting = "model_importing",
-    }
-);
-
-/// Why a job waits, and for what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    pub code: WaitCode,
-    /// One sentence.
-    pub message: String,
-    /// 1 is next.
-    pub position: u64,
-    /// The job before it that competes for its devices.
-    pub behind: Option<JobId>,
-    pub request: Request,
-    /// Devices that it could use now if it were first.
-    pub devices_idle: u32,
-    /// When it will probably start; none when that cannot be told.
-    pub expected_start: Option<Timestamp>,
-    /// Every device, with what makes it fit or not.
-    pub candidates: Vec<Slot>,
-}
-
-/// Says why `request` waits, after `placement` has offered it its devices. `ahead` is the job before it in the queue
-/// that could run here.
-pub fn explain(
-    placement: &Placement,
-    request: &Request,
-    ahead: Option<JobId>,
-    position: u64,
-    now: Timestamp,
-) -> Waiting {
-    let devices = request.devices as usize;
-    let slots = &placement.slots;
-    let idle = slots.iter().filter(|slot| slot.can(request.memory)).count();
-    let (code, behind, message) = reason(placement, request, ahead);
-    let mut candidates = slots.clone();
-    for (slot, claimant) in candidates.iter_mut().zip(&placement.claimants) {
-        if matches!(claimant, Some(Claimant::Waits(_))) && slot.status == DeviceStatus::Idle {
-            slot.status = DeviceStatus::Reserved;
-        }
-    }
-    let expected_start = match code {
-        WaitCode::Starting => Some(now),
-        WaitCode::DevicesBusy => expected_start(slots, request.memory, devices, now),
-        WaitCode::DevicesReserved
-        | WaitCode::Behind
-        | WaitCode::Memory
-        | WaitCode::DeviceFaulted
-        | WaitCode::DeviceTaken
-        | WaitCode::NoDevice
-        | WaitCode::ProjectLimit
-        | WaitCode::StorageFull
-        | WaitCode::ModelImporting => None,
-    };
-    Waiting {
-        code,
-        message,
-        position,
-        behind,
-        request: *request,
-        devices_idle: u32::try_from(idle).unwrap_or(u32::MAX),
-        expected_start,
-        candidates,
-    }
-}
-
-fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (WaitCode, Option<JobId>, String) {
-    let Request { job, memory, .. } = *request;
-    let (slots, devices) = (&placement.slots, request.devices as usize);
-    if placement.claimants.contains(&Some(Claimant::Starts(job))) {
-        return (WaitCode::Starting, None, String::from("devices are free, and a worker is about to take it"));
-    }
-    if let Some((code, message)) = hopeless(slots, memory, devices) {
-        return (code, None, message);
-    }
-    let kept = placement.claimants.iter().zip(slots).find_map(|(claimant, slot)| match claimant {
-        Some(Claimant::Waits(other)) if *other != job && slot.could(memory) && slot.status == DeviceStatus::Idle => {
-            Some((*other, slot))
-        }
-        _ => None,
-    });
-    if let Some((other, slot)) = kept {
-        let message = format!("{} is kept free for {other}, which is ahead and needs several devices", slot.name);
-        return (WaitCode::DevicesReserved, Some(other), message);
-    }
-    if let Some(ahead) = ahead {
-        return (WaitCode::Behind, Some(ahead), format!("{ahead} is ahead in the queue"));
-    }
-    let held: Vec<String> = slots
-        .iter()
-        .filter(|slot| slot.could(memory) && slot.status == DeviceStatus::Busy)
-        .map(|slot| match slot.holders.first() {
-            None => slot.name.clone(),
-            Some(holder) => format!("{} ({})", slot.name, holder.job),
-        })
-        .collect();
-    let message = format!("it needs {}, and running jobs hold {}", count(devices), list(&held));
-    (WaitCode::DevicesBusy, None, message)
-}
-
-/// Why the end of no running job would let a job start, if that is so.
-fn hopeless(slots: &[Slot], memory: u64, devices: usize) -> Option<(WaitCode, String)> {
-    let needs = count(devices);
-    let large: Vec<&Slot> = slots.iter().filter(|slot| slot.could(memory)).collect();
-    if slots.len() < devices {
-        let message = format!("it needs {needs}, and this server has {}; start it with more --devices", slots.len());
-        return Some((WaitCode::NoDevice, message));
-    }
-    if large.len() < devices {
-        let largest = slots.iter().map(|slot| slot.memory_total).max().unwrap_or(0);
-        let message = format!(
-            "it needs {needs} with {}, and {} of {} have as much; the largest has {}",
-            gibibytes(memory),
-            large.len(),
-            slots.len(),
-            gibibytes(largest)
-        );
-        return Some((WaitCode::Memory, message));
-    }
-    if large.iter().filter(|slot| slot.will(memory)).count() >= devices {
-        return None;
-    }
-    let with = |statuses: &[DeviceStatus]| -> Vec<String> {
-        large.iter().filter(|slot| statuses.contains(&slot.status)).map(|slot| slot.name.clone()).collect()
-    };
-    let faulted = with(&[DeviceStatus::Faulted, DeviceStatus::Checking]);
-    if !faulted.is_empty() {
-        let message = format!("it needs {needs}, and of those that fit {} failed; see /v1/devices", list(&faulted));
-        return Some((WaitCode::DeviceFaulted, message));
-    }
-    let taken = with(&[DeviceStatus::Foreign]);
-    if !taken.is_empty() {
-        let message = format!("it needs {needs}, and another program computes on {}", list(&taken));
-        return Some((WaitCode::DeviceTaken, message));
-    }
-    let left: Vec<String> = large
-        .iter()
-        .filter(|slot| !slot.will(memory))
-        .map(|slot| format!("{} has {} left", slot.name, gibibytes(slot.memory_free)))
-        .collect();
-    let message = format!("it needs {needs} with {} free, and {}", gibibytes(memory), list(&left));
-    Some((WaitCode::Memory, message))
-}
-
-/// When as many devices as are needed will be free, going by the jobs on them.
-fn expected_start(slots: &[Slot], memory: u64, devices: usize, now: Timestamp) -> Option<Timestamp> {
-    let mut free: Vec<Timestamp> = slots
-        .iter()
-        .filter(|slot| slot.will(memory))
-        .filter_map(|slot| if slot.status == DeviceStatus::Busy { slot.free_at() } else { Some(now) })
-        .collect();
-    free.sort_unstable();
-    free.get(devices.checked_sub(1)?).copied()
-}
-
-fn count(devices: usize) -> String {
-    if devices == 1 { String::from("a device") } else { format!("{devices} devices") }
-}
-
-fn list(names: &[String]) -> String {
-    if names.is_empty() { String::from("none") } else { names.join(", ") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::waiting::{WaitCode, explain};
 
     const GIB: u64 = 1 << 30;
     const NOW: Timestamp = Timestamp(1_000_000);
@@ -460,6 +308,19 @@ mod tests {
 
     fn code(placement: &Placement, request: &Request, ahead: Option<JobId>) -> WaitCode {
         explain(placement, request, ahead, 1, NOW).code
+    }
+
+    #[test]
+    fn a_job_has_its_devices_on_one_host_and_leaves_whole_hosts_to_others() {
+        let names = ["a/cuda:0", "a/cuda:1", "a/cuda:2", "b/cuda:0", "b/cuda:1"];
+        let named = |(slot, name): (Slot, &str)| Slot { name: name.to_owned(), ..slot };
+        let slots: Vec<Slot> = slots(&[80; 5]).into_iter().zip(names).map(named).collect();
+        let mut placement = Placement::new(slots);
+        let placed = placement.offer(&request(2, 10)).unwrap();
+        assert_eq!(placed, [3, 4], "the host on which fewest stay free");
+        assert!(placement.offer(&request(4, 10)).is_none(), "no host has four");
+        assert_eq!(placement.claimants().iter().flatten().count(), 2, "and for one that has none nothing is kept");
+        assert_eq!(placement.offer(&request(3, 10)).unwrap(), [0, 1, 2]);
     }
 
     #[test]

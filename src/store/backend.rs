@@ -25,7 +25,16 @@ pub(super) struct Backend {
 #[derive(Debug)]
 enum Kind {
     Sqlite(Box<SqliteConnectOptions>),
-    Postgres,
+    Postgres { address: Box<str> },
+}
+
+/// Whom a transaction keeps from writing meanwhile. SQLite has one writer, whatever it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alone {
+    /// Everybody who does not confine himself to one job: queue, devices, projects and names are as they were read.
+    Everywhere,
+    /// Who writes to the same job, from the fence on, which must be the first statement; the job's status is not changed.
+    InJob,
 }
 
 impl Backend {
@@ -74,6 +83,8 @@ impl Backend {
         let mut writing = AnyConnectOptions::from_str(address)?.disable_statement_logging();
         // Statements here take less time than the making of machine code for them.
         writing.database_url.query_pairs_mut().append_pair("options[jit]", "off");
+        // A process that was stopped in the midst of a transaction keeps nobody from writing for ever.
+        writing.database_url.query_pairs_mut().append_pair("options[idle_in_transaction_session_timeout]", "10s");
         let mut reading = writing.clone();
         // What is read in one transaction is of one moment.
         let reads = [("default_transaction_isolation", "repeatable read"), ("default_transaction_read_only", "on")];
@@ -89,7 +100,9 @@ impl Backend {
             (_, false) => {
                 "the database sorts texts by a language: make one with `create database NAME locale 'C' template template0`"
             }
-            (true, true) => return Ok(Self { kind: Kind::Postgres, reading, writing }),
+            (true, true) => {
+                return Ok(Self { kind: Kind::Postgres { address: address.into() }, reading, writing });
+            }
         };
         Err(sqlx::Error::Configuration(unfit.into()).into())
     }
@@ -99,7 +112,7 @@ impl Backend {
         let mut connection = self.writing.connect().await?;
         match self.kind {
             Kind::Sqlite(_) => sqlx::query("pragma synchronous = full").execute(&mut connection).await?,
-            Kind::Postgres => sqlx::query("set synchronous_commit = on").execute(&mut connection).await?,
+            Kind::Postgres { .. } => sqlx::query("set synchronous_commit = on").execute(&mut connection).await?,
         };
         Ok(connection)
     }
@@ -110,21 +123,33 @@ impl Backend {
 
     /// Connections that read.
     pub fn readers(&self) -> AnyPool {
-        let options = AnyPoolOptions::new().max_connections(8).acquire_timeout(Duration::from_secs(10));
+        // Of a server that is away clients are to learn soon.
+        let patience = if self.address().is_some() { 3 } else { 10 };
+        let options = AnyPoolOptions::new().max_connections(8).acquire_timeout(Duration::from_secs(patience));
         options.connect_lazy_with(self.reading.clone())
     }
 
+    /// Where the database is, if it does not lie in the data directory.
+    pub fn address(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Sqlite(_) => None,
+            Kind::Postgres { address } => Some(address),
+        }
+    }
+
     /// Begins a transaction in which a read that is followed by a write does not find that another process wrote in between.
-    pub async fn begin(&self, connection: &mut AnyConnection) -> Result<()> {
+    pub async fn begin(&self, connection: &mut AnyConnection, alone: Alone) -> Result<()> {
         match self.kind {
             Kind::Sqlite(_) => {
                 sqlx::query("begin immediate").execute(connection).await?;
             }
-            Kind::Postgres => {
+            Kind::Postgres { .. } => {
                 sqlx::query("begin").execute(&mut *connection).await?;
-                // One writer among all servers of this schema.
-                let lock = sqlx::query("select pg_advisory_xact_lock(hashtextextended(current_schema(), 0))");
-                lock.execute(connection).await?;
+                if alone == Alone::Everywhere {
+                    // One writer among all servers of this schema.
+                    let lock = sqlx::query("select pg_advisory_xact_lock(hashtextextended(current_schema(), 0))");
+                    lock.execute(connection).await?;
+                }
             }
         }
         Ok(())
@@ -136,9 +161,40 @@ impl Backend {
             Kind::Sqlite(_) => {
                 sqlx::query_scalar::<_, i64>("pragma data_version").fetch_one(connection).await?.to_string()
             }
-            Kind::Postgres => sqlx::query_scalar("select pg_current_snapshot()::text").fetch_one(connection).await?,
+            Kind::Postgres { .. } => {
+                sqlx::query_scalar("select pg_current_snapshot()::text").fetch_one(connection).await?
+            }
         };
         Ok(version)
+    }
+
+    /// The position in the log of all jobs up to which nothing will be added any more.
+    pub async fn settled_position(&self, connection: &mut AnyConnection) -> Result<i64> {
+        let position = sqlx::query_scalar(match self.kind {
+            Kind::Sqlite(_) => "select coalesce(max(position), 0) from event",
+            Kind::Postgres { .. } => {
+                "select coalesce(max(position), 0) from event where position <= settled_position()"
+            }
+        });
+        Ok(position.fetch_one(connection).await?)
+    }
+
+    /// Sees to it that events to come stand behind those there are, in a database that was copied.
+    pub async fn lift_positions(&self, connection: &mut AnyConnection) -> Result<()> {
+        if let Kind::Postgres { .. } = self.kind {
+            sqlx::query("select lift_positions()").execute(connection).await?;
+        }
+        Ok(())
+    }
+
+    /// Milliseconds since the epoch by the clock of the database, where that may be another machine's.
+    pub async fn time(&self, connection: &mut AnyConnection) -> Result<Option<i64>> {
+        match self.kind {
+            Kind::Sqlite(_) => Ok(None),
+            Kind::Postgres { .. } => {
+                Ok(Some(sqlx::query_scalar("select clock_milliseconds()").fetch_one(connection).await?))
+            }
+        }
     }
 
     /// Whether what is replaced over this connection is overwritten, and does not stay in the free parts of pages.

@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-use super::artifacts::training_locations;
+use super::artifacts::{Entry, training_locations};
 use super::inputs::{has_adapters, in_use};
 use super::{Location, Result, Store, StoreError, exports, read};
 use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
@@ -58,10 +58,13 @@ impl Store {
                 sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
             }
             sqlx::query("delete from job where id = $1").bind(id.to_string()).execute(tx.connection()).await?;
-            sqlx::query("delete from deleted_event where position < (select max(position) from deleted_event) - $1")
-                .bind(REMEMBERED_EVENTS)
-                .execute(tx.connection())
-                .await?;
+            sqlx::query(
+                "delete from deleted_event where position <=
+                             (select position from deleted_event order by position desc limit 1 offset $1)",
+            )
+            .bind(REMEMBERED_EVENTS)
+            .execute(tx.connection())
+            .await?;
             tx.commit().await?;
             for location in exports.iter().chain([&Location::job(id)]) {
                 self.place().remove(location).await;
@@ -102,7 +105,7 @@ impl Store {
                     swept += 1;
                 }
                 Some(status) if status.is_final() => {
-                    swept += self.sweep_job(id, status == JobStatus::Succeeded).await?;
+                    swept += self.sweep_unneeded(id, status == JobStatus::Succeeded, true).await?;
                 }
                 Some(_) => {}
             }
@@ -114,17 +117,28 @@ impl Store {
     /// be resumed goes on with, and the sample of its completions, whose bytes count as stored from now on. Returns how
     /// many.
     pub async fn sweep_job(&self, id: JobId, succeeded: bool) -> Result<usize> {
+        self.sweep_unneeded(id, succeeded, false).await
+    }
+
+    /// As [`sweep_job`](Self::sweep_job); `careful` where another server may just be storing what no row names yet.
+    async fn sweep_unneeded(&self, id: JobId, succeeded: bool, careful: bool) -> Result<usize> {
         let goes_on = !succeeded && !training_locations(&mut *self.readers.acquire().await?, id).await?.is_empty();
         let mut swept = 0;
         self.count_sample(id).await?;
         for part in self.place().list(&Location::job(id)).await? {
             let needed = part.name == SAMPLE_FOLDER || (goes_on && part.name == PARTS_FOLDER);
-            if !needed && !self.is_artifact(&part.location).await? {
+            let is_young = careful && self.is_on_the_way(&part).await?;
+            if !needed && !is_young && !self.is_artifact(&part.location).await? {
                 self.place().remove(&part.location).await;
                 swept += 1;
             }
         }
         Ok(swept)
+    }
+
+    /// Whether something may still get its row, in a bucket that other servers write to.
+    async fn is_on_the_way(&self, entry: &Entry) -> Result<bool> {
+        Ok(self.place().is_remote() && self.place().age(entry).await?.is_none_or(|age| age <= ON_THE_WAY))
     }
 
     /// Writes down what the sample of a job's completions takes.
@@ -160,7 +174,8 @@ impl Store {
             for entry in self.place().list(&Location::folder(folder)).await? {
                 let name = entry.name.split_once('.').map_or(entry.name.as_str(), |(stem, _)| stem);
                 // Unpacked built-in models have no rows.
-                if entry.age.is_none_or(|age| age <= ON_THE_WAY) || name.starts_with("builtin-") {
+                let age = self.place().age(&entry).await?;
+                if age.is_none_or(|age| age <= ON_THE_WAY) || name.starts_with("builtin-") {
                     continue;
                 }
                 if sqlx::query(find).bind(name).fetch_optional(&self.readers).await?.is_none() {

@@ -10,6 +10,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use super::{Result, Store, StoreError, flag, number, read, read_json, write_json};
+use crate::job::device::split_name;
 use crate::job::event::LogDetail;
 use crate::job::placement::{Base, Holder, Slot};
 use crate::job::progress::Pace;
@@ -49,14 +50,15 @@ pub struct DeviceRow {
 }
 
 impl Store {
-    /// Makes `readings` the devices of this server; others are forgotten. What is known of the faults of those that
+    /// Makes `readings` the devices of this host; others of it are forgotten. What is known of the faults of those that
     /// stay is kept.
     pub async fn set_devices(&self, readings: &[DeviceReading], now: Timestamp) -> Result<()> {
         self.despite_full(|| async move {
             let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
             let mut tx = self.begin().await?;
-            sqlx::query("delete from device where name not in (select value from json_each($1))")
+            sqlx::query("delete from device where host = $2 and name not in (select value from json_each($1))")
                 .bind(write_json(&names)?)
+                .bind(self.host())
                 .execute(tx.connection())
                 .await?;
             for reading in readings {
@@ -64,7 +66,8 @@ impl Store {
                 update(tx.connection(), reading, now).await?;
             }
             // A check that was under way ended with the server that made it.
-            sqlx::query("update device set status = 'faulted' where status = 'checking'")
+            sqlx::query("update device set status = 'faulted' where status = 'checking' and host = $1")
+                .bind(self.host())
                 .execute(tx.connection())
                 .await?;
             tx.commit().await
@@ -108,14 +111,14 @@ impl Store {
         found.ok_or_else(|| StoreError::NotFound { what: "device", id: name.to_owned() })
     }
 
-    /// All devices of this server, in order, with the workers that were seen lately.
+    /// The devices of all hosts, in order, with the workers that were seen lately.
     pub async fn devices(&self, now: Timestamp) -> Result<Vec<DeviceRow>> {
         let rows = sqlx::query(
             "select d.*, w.id as worker_id, w.pid as worker_pid, w.started_at as worker_started_at,
                     (select json_group_array(job_id order by job_id) from holding where device = d.name) as jobs
              from device d left join worker w on w.id =
                  (select max(id) from worker where device = d.name and ended_at is null and seen_at >= $1)
-             order by d.number, d.name",
+             order by d.host, d.number, d.name",
         )
         .bind(now.0.saturating_sub(ATTENDED_MILLISECONDS))
         .fetch_all(&self.readers)
@@ -154,8 +157,8 @@ impl Store {
 async fn insert(connection: &mut AnyConnection, reading: &DeviceReading, now: Timestamp) -> Result<()> {
     sqlx::query(
         "insert into device (name, number, description, uuid, memory_total, memory_free, compute_capability,
-                             driver_version, processes, status, changed_at, seen_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10) on conflict (name) do nothing",
+                             driver_version, processes, status, changed_at, seen_at, host)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'idle', $10, $10, $11) on conflict (name) do nothing",
     )
     .bind(&reading.name)
     .bind(i64::from(reading.number))
@@ -167,6 +170,7 @@ async fn insert(connection: &mut AnyConnection, reading: &DeviceReading, now: Ti
     .bind(&reading.driver_version)
     .bind(write_json(&reading.processes)?)
     .bind(now.0)
+    .bind(split_name(&reading.name).0)
     .execute(connection)
     .await?;
     Ok(())
@@ -269,7 +273,7 @@ pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, 
         "select name, status, memory_total, memory_free,
                 name = $2 or exists (select 1 from worker w where w.device = device.name and w.ended_at is null
                                      and w.seen_at >= $1) as attended
-         from device order by number, name",
+         from device order by host, number, name",
     )
     .bind(now.0 - ATTENDED_MILLISECONDS)
     .bind(asking.unwrap_or_default())

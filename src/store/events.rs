@@ -126,12 +126,23 @@ impl Store {
         position.ok_or_else(|| StoreError::NotFound { what: "event", id: id.to_string() })
     }
 
-    /// The position of the newest event of any job.
+    /// The position of the newest event of any job behind which no event will come to stand.
     pub async fn newest_event(&self) -> Result<i64> {
-        Ok(sqlx::query_scalar("select coalesce(max(position), 0) from event").fetch_one(&self.readers).await?)
+        self.backend.settled_position(&mut *self.readers.acquire().await?).await
     }
 
-    /// The jobs that have events behind `position`.
+    /// Waits until no other transaction of this database keeps events from being followed.
+    #[cfg(test)]
+    pub async fn settle(&self) -> Result<()> {
+        let newest = "select coalesce(max(position), 0) from event";
+        let newest: i64 = sqlx::query_scalar(newest).fetch_one(&self.readers).await?;
+        while self.newest_event().await? < newest {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
+    /// The jobs that have events behind `position`, also such as are behind what [`newest_event`](Self::newest_event) says.
     pub async fn jobs_with_events_after(&self, position: i64) -> Result<Vec<JobId>> {
         // `distinct` in SQL would make SQLite walk the whole index by job instead of the newest rows.
         let ids: Vec<String> = sqlx::query_scalar("select job_id from event where position > $1 order by position")
@@ -180,8 +191,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::job::JobKind;
-    use crate::store::NewJob;
+    use crate::job::{DeviceReading, JobKind, WorkerId};
+    use crate::store::{NewJob, WorkerRow};
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
 
@@ -241,5 +252,68 @@ mod tests {
             (4, "a sentence", body("log", json!("{"))),
         ];
         assert_eq!(told, expected);
+    }
+
+    /// Everybody who writes has a connection of his own, as workers have, and transactions end in any order.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_event_is_missed_while_eight_write() {
+        const WRITERS: u32 = 8;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let readings: Vec<DeviceReading> =
+            (0..WRITERS).map(|n| DeviceReading::of_test(&format!("simulated:{n}"), n, 1 << 40)).collect();
+        store.set_devices(&readings, NOW).await.unwrap();
+        let mut writers = tokio::task::JoinSet::new();
+        for reading in &readings {
+            let (own, worker) = (Store::open(folder.path()).await.unwrap(), WorkerId::generate());
+            let row = WorkerRow {
+                id: worker,
+                device: reading.name.clone(),
+                description: String::new(),
+                pid: 1,
+                started_at: NOW,
+                seen_at: NOW,
+            };
+            own.add_worker(&row).await.unwrap();
+            let dataset = json!({"train": "builtin:arithmetic"});
+            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+            own.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap();
+            let lease = own.claim(worker, &reading.name, NOW).await.unwrap().unwrap().lease;
+            writers.spawn(async move {
+                for turn in 0..60 {
+                    let event = NewEvent::warning(format!("turn {turn}"), "test", LogDetail::None {});
+                    let events = vec![event; 1 + turn % 7];
+                    while own.record(lease, &events, NOW).await.is_err() {}
+                }
+            });
+        }
+        let filter = EventFilter::default();
+        let (mut followed, mut plain) = (Vec::new(), Vec::new());
+        let (mut reached, mut counted) = (0, 0);
+        let mut is_over = false;
+        while !is_over {
+            is_over = writers.is_empty();
+            let newest = store.newest_event().await.unwrap();
+            followed.extend(store.all_events(reached, newest, &filter, u32::MAX >> 1).await.unwrap());
+            reached = reached.max(newest);
+            let seen = store.all_events(counted, i64::MAX, &filter, u32::MAX >> 1).await.unwrap();
+            counted = seen.last().map_or(counted, |(position, _)| *position);
+            plain.extend(seen);
+            if is_over {
+                store.settle().await.unwrap();
+                let newest = store.newest_event().await.unwrap();
+                followed.extend(store.all_events(reached, newest, &filter, u32::MAX >> 1).await.unwrap());
+            }
+            while let Some(ended) = writers.try_join_next() {
+                ended.unwrap();
+            }
+        }
+        let all = store.all_events(0, i64::MAX, &filter, u32::MAX >> 1).await.unwrap();
+        let ids = |events: &[(i64, Event)]| events.iter().map(|(_, event)| event.id).collect::<Vec<_>>();
+        assert!(all.len() > WRITERS as usize * 200, "{}", all.len());
+        assert_eq!(ids(&followed), ids(&all), "{} of {} were followed", followed.len(), all.len());
+        if store.is_shared() {
+            assert!(plain.len() < all.len(), "without a bound nothing was missed: this shows nothing");
+        }
     }
 }

@@ -75,6 +75,11 @@ impl Files {
         self.root.join("reserve")
     }
 
+    /// The file with what tells this directory from others.
+    pub(super) fn identity(&self) -> PathBuf {
+        self.root.join("host.id")
+    }
+
     /// Whether a server uses the directory.
     pub fn has_server(&self) -> bool {
         File::open(self.server_lock()).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

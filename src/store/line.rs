@@ -16,6 +16,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::{Files, Result, StoreError};
+use crate::job::device::split_name;
 use crate::job::inference::{FrameError, Frames, frame};
 
 /// Bytes that are read at a time.
@@ -30,7 +31,10 @@ struct Address {
 
 impl Address {
     fn of(files: &Files, device: &str) -> io::Result<Self> {
-        Ok(Self { folder: File::open(files.inference())?, file: format!("{}.sock", device.replace(':', "-")) })
+        Ok(Self {
+            folder: File::open(files.inference())?,
+            file: format!("{}.sock", split_name(device).1.replace(':', "-")),
+        })
     }
 
     fn path(&self) -> PathBuf {

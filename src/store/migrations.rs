@@ -54,12 +54,14 @@ migrations! {
     "0035_dataset_origins",
     "0036_dataset_splits",
     "0037_verifier_audits",
+    "0038_hosts",
 }
 
 // It begins where SQLite was then; the numbers are the same from there on.
 migrations! {
     POSTGRES of "postgres":
     "0037_schema",
+    "0038_hosts",
 }
 
 /// What sqlx calls this database.
@@ -94,6 +96,9 @@ pub(super) async fn update(database: &mut AnyConnection, files: &Files) -> Resul
     let known = migrator_for(database);
     let newest = known.iter().map(|migration| migration.version).max();
     let applied = applied(database).await?;
+    if applied > newest && is_compatible(database, newest).await? {
+        return Ok(());
+    }
     if applied > newest {
         let detail = "the data directory was written by a newer version of anneal; use that one, or another directory";
         return Err(StoreError::OtherVersion(detail.to_owned()));
@@ -105,11 +110,21 @@ pub(super) async fn update(database: &mut AnyConnection, files: &Files) -> Resul
     known.run(database).await.map_err(|e| StoreError::Database(e.into()))
 }
 
+/// Whether a program that knows changes up to `newest` can work with a database that has seen newer ones: servers of
+/// PostgreSQL are replaced one by one, so that old and new ones share it for a while.
+async fn is_compatible(database: &mut AnyConnection, newest: Option<i64>) -> Result<bool> {
+    if database.backend_name() != POSTGRESQL {
+        return Ok(false);
+    }
+    let oldest: i64 = sqlx::query_scalar("select oldest from compatibility").fetch_one(database).await?;
+    Ok(newest >= Some(oldest))
+}
+
 /// Refuses a database that another version of the program has written.
 pub(super) async fn check(database: &mut AnyConnection) -> Result<()> {
     let newest = migrator_for(database).iter().map(|migration| migration.version).max();
     let applied = applied(database).await?;
-    if applied == newest {
+    if applied == newest || (applied > newest && is_compatible(database, newest).await?) {
         return Ok(());
     }
     let age = if applied > newest { "a newer" } else { "an older" };
@@ -149,6 +164,8 @@ mod tests {
         names.sort();
         assert_eq!(SQLITE.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
         assert_eq!(migrator(i64::MAX).iter().count(), SQLITE.len(), "a name is a number, `_` and a description");
+        let names = |files: &[(&'static str, &str)]| files.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        assert!(names(SQLITE).ends_with(&names(POSTGRES)[1..]), "both databases have the same changes");
     }
 
     #[tokio::test]

@@ -11,16 +11,20 @@ mod artifacts;
 mod attempts;
 mod audit;
 mod backend;
+mod bucket;
 mod checksums;
+mod copy;
 mod datasets;
 mod deletion;
 mod derived;
 mod devices;
+mod error;
 mod evaluations;
 mod events;
 mod exports;
 pub mod files;
 mod fine_tuning;
+mod hosts;
 mod imports;
 mod inputs;
 mod jobs;
@@ -66,6 +70,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -75,18 +80,22 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 pub use artifacts::{
-    AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Location, NamedFile, NewArtifact, Place, Staged,
-    StoredFile,
+    AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Kept, Location, NamedFile, NewArtifact, Place,
+    Staged, StoredFile,
 };
 pub use attempts::AttemptRow;
 pub use audit::{AuditChain, AuditEntry};
+pub use bucket::BucketAddress;
+pub use copy::CopiedTable;
 pub use datasets::{DatasetRow, DatasetVersionRow};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
+pub use error::{Result, StoreError};
 pub use evaluations::EvaluationRow;
 pub use events::EventFilter;
 pub use exports::ExportRow;
 pub use files::Files;
+pub use hosts::HostRow;
 pub use jobs::{JobFilter, JobRow, MetadataFilter};
 pub use keys::{ApiKeyRow, NewApiKey};
 pub use lease::Lease;
@@ -115,8 +124,9 @@ pub use webhook_deliveries::{DueDelivery, WebhookAttempt, WebhookDeliveryRow, We
 pub use webhook_endpoints::{WebhookEndpointChange, WebhookEndpointRow};
 pub use workers::{SignOfLife, WorkerRow};
 
-use crate::job::{Event, JobId};
-use backend::Backend;
+use crate::job::{Event, JobId, Timestamp};
+use backend::{Alone, Backend};
+use bucket::Bucket;
 use memo::Versions;
 use submissions::Submissions;
 
@@ -135,77 +145,6 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 /// The project of whoever has no key, and of what was there before there were projects.
 pub const DEFAULT_PROJECT: &str = "default";
 
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    #[error("no {what} `{id}`")]
-    NotFound { what: &'static str, id: String },
-    /// The row is not in a state that allows this.
-    #[error("{0}")]
-    Conflict(String),
-    /// The same, with a reason of its own that clients tell apart.
-    #[error("{detail}")]
-    Refused { code: &'static str, detail: String },
-    /// An idempotency key was used with another body.
-    #[error("this Idempotency-Key was used with another body or by another API key; use a new one for a new request")]
-    KeyReused,
-    /// The project has no right to more.
-    #[error("{0}")]
-    QuotaExceeded(String),
-    /// Too much waits to be read or written, or somebody else has been writing for too long.
-    #[error("the database is busy; try again in a moment")]
-    Overloaded,
-    /// What was written together with others failed for all of them.
-    #[error(transparent)]
-    Shared(Arc<StoreError>),
-    /// The worker does not own the job any more.
-    #[error("the lease is lost")]
-    LeaseLost,
-    /// The data directory is that of another version of the program.
-    #[error("{0}")]
-    OtherVersion(String),
-    #[error("the disk is full")]
-    Full(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("database operation failed")]
-    Database(#[source] sqlx::Error),
-    /// Pages of the database are not what was written.
-    #[error("the database is damaged: {0}")]
-    DatabaseDamaged(String),
-    #[error("{action} {path} failed")]
-    Io { action: &'static str, path: String, source: std::io::Error },
-    #[error("stored {what} cannot be read: {detail}")]
-    Corrupt { what: &'static str, detail: String },
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        if matches!(error, sqlx::Error::PoolTimedOut) {
-            return Self::Overloaded;
-        }
-        match error.as_database_error().and_then(|e| e.code()).as_deref() {
-            // SQLITE_FULL; SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE are what some file systems say first.
-            // And disk_full of PostgreSQL.
-            Some("13" | "778" | "4874" | "53100") => Self::Full(Box::new(error)),
-            // SQLITE_BUSY, and what it is called when another process recovers the database or ends.
-            // Of PostgreSQL: serialization_failure, deadlock_detected, too_many_connections and cannot_connect_now.
-            Some("5" | "261" | "517" | "773" | "40001" | "40P01" | "53300" | "57P03") => Self::Overloaded,
-            // SQLITE_CORRUPT, with more said about it, SQLITE_NOTADB, and SQLITE_IOERR_DATA: a page's checksum.
-            Some("11" | "267" | "523" | "779" | "26" | "8202") => Self::DatabaseDamaged(error.to_string()),
-            Some(_) | None => Self::Database(error),
-        }
-    }
-}
-
-impl StoreError {
-    pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
-        if source.kind() == std::io::ErrorKind::StorageFull {
-            return Self::Full(Box::new(source));
-        }
-        Self::Io { action, path: path.display().to_string(), source }
-    }
-}
-
-pub type Result<T> = std::result::Result<T, StoreError>;
-
 /// A handle to the database and the data directory; clones share them.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -214,6 +153,8 @@ pub struct Store {
     signer: Arc<provenance::Signer>,
     /// What this handle sees; everything when there is none.
     project: Option<Arc<str>>,
+    /// The name of this machine.
+    host: Arc<str>,
 }
 
 /// What all handles have in common. Each request makes some, so that a handle has to be light.
@@ -235,6 +176,8 @@ pub struct Shared {
     keys: Memo<String, Option<ApiKeyRow>>,
     limits: Memo<String, ProjectLimits>,
     default_limits: OnceLock<ProjectLimits>,
+    /// Servers that share the database, when that was looked up last.
+    servers: AtomicU32,
     /// Events behind a place in a job's log, for all who follow it.
     news: Memo<(JobId, i64, u32), Arc<[Event]>>,
 }
@@ -250,30 +193,48 @@ impl Deref for Store {
 impl Store {
     /// Opens the data directory, creating it and bringing the database up to date where needed.
     pub async fn open(directory: &Path) -> Result<Self> {
+        Self::open_at(directory, None, None).await
+    }
+
+    /// The same, where the database is one of PostgreSQL at `address` (`postgres://user@host/name`) if there is one, and
+    /// the files are in a bucket if there is one.
+    pub async fn open_at(directory: &Path, address: Option<&str>, bucket: Option<&BucketAddress>) -> Result<Self> {
         let files = Files::open(directory)?;
-        space::use_reserve(&files, || Self::open_files(directory, files.clone())).await
-    }
-
-    async fn open_files(directory: &Path, files: Files) -> Result<Self> {
         #[cfg(test)]
-        if let Some(address) = backend::address_of_tests(directory).await? {
-            return Self::open_at(files, &address).await;
+        let of_tests = backend::address_of_tests(directory).await?;
+        #[cfg(test)]
+        let address = address.or(of_tests.as_deref());
+        if let Some(address) = address {
+            return Self::open_over(files, Backend::postgres(address).await?, bucket).await;
         }
-        Self::open_over(files, Backend::prepare(&database(directory)).await?).await
+        let prepare =
+            async || Self::open_over(files.clone(), Backend::prepare(&database(directory)).await?, bucket).await;
+        space::use_reserve(&files, prepare).await
     }
 
-    /// Opens a data directory whose database is one of PostgreSQL at `address` (`postgres://user@host/name`).
-    pub async fn open_at(files: Files, address: &str) -> Result<Self> {
-        Self::open_over(files, Backend::postgres(address).await?).await
-    }
-
-    async fn open_over(files: Files, backend: Backend) -> Result<Self> {
+    async fn open_over(files: Files, backend: Backend, bucket: Option<&BucketAddress>) -> Result<Self> {
+        let bucket = bucket.map(Bucket::open).transpose()?;
         let mut writer = backend.connect().await?;
         migrations::update(&mut writer, &files).await?;
-        Ok(Self::of(files, backend, Some(writer)))
+        backend.lift_positions(&mut writer).await?;
+        Ok(Self::of(files, backend, Some(writer), bucket))
     }
 
-    fn of(files: Files, backend: Backend, writer: Option<AnyConnection>) -> Self {
+    /// Where the database is, if it does not lie in the data directory.
+    pub fn address(&self) -> Option<&str> {
+        self.backend.address()
+    }
+
+    /// What time it is for the database, by whose clock the processes of several machines agree; none where that is this
+    /// machine's.
+    pub async fn time(&self) -> Result<Option<Timestamp>> {
+        if self.address().is_none() {
+            return Ok(None);
+        }
+        Ok(self.backend.time(&mut *self.readers.acquire().await?).await?.map(Timestamp))
+    }
+
+    fn of(files: Files, backend: Backend, writer: Option<AnyConnection>, bucket: Option<Bucket>) -> Self {
         let readers = backend.readers();
         let vault = Arc::new(vault::Vault::at(files.secrets_key()));
         let signer = Arc::new(provenance::Signer::at(key_file::KeyFile::at(files.signing_key())));
@@ -281,7 +242,7 @@ impl Store {
             readers,
             writer: Arc::new(Mutex::new(writer)),
             backend,
-            place: Place::new(files.clone()),
+            place: Place::new(files.clone(), bucket),
             files,
             submissions: Submissions::new(),
             arriving: quota::Arriving::default(),
@@ -291,9 +252,10 @@ impl Store {
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
             default_limits: OnceLock::new(),
+            servers: AtomicU32::new(1),
             news: Memo::new(REMEMBERED),
         };
-        Self { shared: Arc::new(shared), vault, signer, project: None }
+        Self { shared: Arc::new(shared), vault, signer, project: None, host: hosts::unnamed() }
     }
 
     /// The same store, whose secrets are encrypted with the key in this file, instead of the one in the data directory.
@@ -367,17 +329,31 @@ impl Store {
     /// Begins a write transaction, waiting for the one under way, though not for ever: a process that was stopped in the
     /// midst of one keeps the database locked.
     async fn begin(&self) -> Result<WriteTransaction> {
-        // What is dropped here closes its connection when SQLite lets go of it.
-        tokio::time::timeout(PATIENCE, self.begin_patiently()).await.unwrap_or(Err(StoreError::Overloaded))
+        self.begin_alone(Alone::Everywhere).await
     }
 
-    async fn begin_patiently(&self) -> Result<WriteTransaction> {
+    /// The same for what begins with the fence and changes nothing but what belongs to the lease's job.
+    async fn begin_in_job(&self) -> Result<WriteTransaction> {
+        self.begin_alone(Alone::InJob).await
+    }
+
+    async fn begin_alone(&self, alone: Alone) -> Result<WriteTransaction> {
+        // What is dropped here closes its connection when SQLite lets go of it.
+        tokio::time::timeout(PATIENCE, self.begin_patiently(alone)).await.unwrap_or(Err(StoreError::Overloaded))
+    }
+
+    async fn begin_patiently(&self, alone: Alone) -> Result<WriteTransaction> {
         let mut slot = Arc::clone(&self.writer).lock_owned().await;
-        let mut connection = match slot.take() {
-            Some(connection) => connection,
-            None => self.backend.connect().await?,
-        };
-        self.backend.begin(&mut connection).await?;
+        if let Some(mut connection) = slot.take() {
+            match self.backend.begin(&mut connection, alone).await {
+                Ok(()) => return Ok(WriteTransaction { writer: Some(Writer { connection, slot }) }),
+                // The server at its other end was started anew.
+                Err(StoreError::Unreachable(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut connection = self.backend.connect().await?;
+        self.backend.begin(&mut connection, alone).await?;
         Ok(WriteTransaction { writer: Some(Writer { connection, slot }) })
     }
 }

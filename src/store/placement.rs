@@ -16,8 +16,9 @@ use super::jobs::stored_spec;
 use super::transitions::{Transition, move_job};
 use super::turns::{Fits, Place, Walk, charge, places, request};
 use super::{Claim, Lease, Result, Store, StoreError, number, write_json};
-use crate::job::placement::{Claimant, Placement, Request, Waiting, explain};
+use crate::job::placement::{Claimant, Placement, Request};
 use crate::job::turn::Line;
+use crate::job::waiting::{Waiting, explain};
 use crate::job::{JobId, JobStatus, Timestamp, WorkerId};
 
 /// A job that waits for devices.

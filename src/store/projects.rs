@@ -8,7 +8,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use super::{Page, Result, Store, StoreError, number, write_json};
-use crate::job::placement::{WaitCode, Waiting};
+use crate::job::waiting::{WaitCode, Waiting};
 use crate::job::{JobId, Timestamp};
 
 /// What a project may use; where it has no limit the server's default holds, if there is one.

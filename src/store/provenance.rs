@@ -8,6 +8,7 @@ use sqlx::Row;
 
 use super::key_file::KeyFile;
 use super::{Result, Store, read_json, write_json};
+use crate::job::digest::sha256_hex;
 use crate::job::provenance::{Dependency, Made, PublicKey, SigningKey};
 use crate::job::{JobId, Manifest, Timestamp};
 
@@ -26,6 +27,11 @@ impl Signer {
     /// The file of the key.
     pub fn file(&self) -> &KeyFile {
         &self.file
+    }
+
+    /// SHA-256 of the key, which is made if there is none.
+    pub fn digest(&self) -> Result<String> {
+        Ok(sha256_hex(&self.file.read(true)?))
     }
 
     fn key(&self) -> Result<&SigningKey> {

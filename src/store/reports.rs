@@ -9,10 +9,15 @@ use crate::job::{EventBody, JobStatus, NewEvent, Timestamp};
 impl Store {
     /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
     pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_in_job().await?;
         if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
-            let begun = Transition::to(JobStatus::Running, format!("attempt {}", lease.attempt));
-            move_job(tx.connection(), lease.job, &begun, now).await?;
+            // The status of a job concerns others too.
+            drop(tx);
+            tx = self.begin().await?;
+            if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
+                let begun = Transition::to(JobStatus::Running, format!("attempt {}", lease.attempt));
+                move_job(tx.connection(), lease.job, &begun, now).await?;
+            }
         }
         for event in events {
             append(tx.connection(), lease.job, event, now).await?;

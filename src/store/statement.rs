@@ -32,6 +32,12 @@ impl Statement {
         self
     }
 
+    /// Adds the name of a table or a column of the database's own.
+    pub fn push_name(&mut self, name: &str) -> &mut Self {
+        let _ = write!(self.text, "\"{}\"", name.replace('"', "\"\""));
+        self
+    }
+
     /// Adds a value.
     pub fn bind<'v>(&mut self, value: impl Encode<'v, Any> + Type<Any>) -> &mut Self {
         if let Err(error) = self.values.add(value) {
@@ -76,6 +82,15 @@ impl Values<'_> {
             self.statement.push(", ");
         }
         self.statement.bind(value);
+        self
+    }
+
+    /// Adds no value. Its type is the column's, whatever other rows have there.
+    pub fn null(&mut self) -> &mut Self {
+        if std::mem::replace(&mut self.begun, true) {
+            self.statement.push(", ");
+        }
+        self.statement.push("null");
         self
     }
 }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{AnyConnection, Connection, Row};
 
 use super::backend::Backend;
+use super::bucket::{Bucket, BucketAddress};
 use super::files::sync;
 use super::{
     Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, checksums, database, migrations, read,
@@ -36,11 +37,16 @@ pub struct Copied {
 
 impl Store {
     /// Opens a data directory in order to look at it: nothing is made or changed, and it must be of this version.
-    pub async fn open_to_read(directory: &Path) -> Result<Self> {
-        let missing = |error| StoreError::io("opening", &database(directory), error);
-        fs::metadata(database(directory)).map_err(missing)?;
-        let files = Files::at(directory)?;
-        let store = Self::of(files, Backend::to_read(&database(directory))?, None);
+    pub async fn open_to_read(directory: &Path, address: Option<&str>, bucket: Option<&BucketAddress>) -> Result<Self> {
+        let backend = match address {
+            Some(address) => Backend::postgres(address).await?,
+            None => {
+                let missing = |error| StoreError::io("opening", &database(directory), error);
+                fs::metadata(database(directory)).map_err(missing)?;
+                Backend::to_read(&database(directory))?
+            }
+        };
+        let store = Self::of(Files::at(directory)?, backend, None, bucket.map(Bucket::open).transpose()?);
         migrations::check(&mut *store.readers.acquire().await?).await?;
         Ok(store)
     }
@@ -66,6 +72,11 @@ impl Store {
 
     /// What is wrong with the database's pages; `deep` also compares indexes with tables, and references with rows.
     pub async fn database_faults(&self, deep: bool) -> Result<Vec<String>> {
+        if self.address().is_some() {
+            // PostgreSQL looks after its own pages (`initdb --data-checksums`, pg_amcheck).
+            sqlx::query("select count(*) from job").execute(&self.readers).await?;
+            return Ok(Vec::new());
+        }
         let mut faults = faults(&mut *self.readers.acquire().await?, deep).await?;
         if let Some(page) = checksums::damaged_page(&database(self.files().root())) {
             faults.insert(0, format!("page {page} is not what was written"));
@@ -167,6 +178,15 @@ impl Store {
 
     /// Copies everything into `directory`, which is complete when its database is there. `told` learns how far it is.
     pub async fn copy_to(&self, directory: &Path, told: impl Fn(Copied)) -> Result<Copied> {
+        if self.address().is_some() {
+            let detail = "the database is one of PostgreSQL: copy it with pg_dump, and then the data directory without \
+                          `workers`, `inference` and `uploads` (docs/cluster.md)";
+            return Err(StoreError::Conflict(detail.to_owned()));
+        }
+        if self.place().is_remote() {
+            let detail = "the files are in a bucket: copy it with a program of its own (docs/cluster.md)";
+            return Err(StoreError::Conflict(detail.to_owned()));
+        }
         let made = |folder: &Path| fs::create_dir_all(folder).map_err(|e| StoreError::io("creating", folder, e));
         made(directory)?;
         let target = database(directory);
@@ -179,7 +199,7 @@ impl Store {
             // Its first page, which says that there are checksums, was not written first.
             checksums::seal(&snapshot)?;
             let files = Files::at(self.files().root())?;
-            let named = Self::of(files, Backend::of_snapshot(&snapshot)?, None).named_files().await?;
+            let named = Self::of(files, Backend::of_snapshot(&snapshot)?, None, None).named_files().await?;
             let Some(copied) = self.copy_files(&named, directory, &told)? else { continue };
             remove_others(&named, directory)?;
             for key in [self.vault.path(), self.signer.file().path()] {

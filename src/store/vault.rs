@@ -13,6 +13,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
 use super::key_file::KeyFile;
 use super::{Result, StoreError};
+use crate::job::digest::sha256_hex;
 
 /// How what is encrypted begins.
 const SEALED: &str = "sealed:1:";
@@ -65,6 +66,11 @@ impl Vault {
             key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(used_as.as_bytes()), &mut content);
         let text = opened.map_err(|_| unreadable("it was encrypted with another key"))?;
         String::from_utf8(text.to_vec()).map_err(|_| unreadable("it is no text"))
+    }
+
+    /// SHA-256 of the key, which is made if there is none.
+    pub fn digest(&self) -> Result<String> {
+        Ok(sha256_hex(&self.file.read(!self.is_kept.load(Ordering::Relaxed))?))
     }
 
     /// Makes no key from now on, where there is none.

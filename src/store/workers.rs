@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::Row;
 
 use super::{Lease, Result, Store, number, read};
+use crate::job::device::split_name;
 use crate::job::{Timestamp, WorkerId};
 
 /// A worker process and its device.
@@ -24,6 +25,8 @@ pub struct WorkerRow {
 pub struct SignOfLife {
     pub worker: WorkerId,
     pub pid: u32,
+    /// It runs on this machine.
+    pub own: bool,
     /// How many it has given.
     pub beats: i64,
 }
@@ -69,12 +72,13 @@ impl Store {
 
     /// The workers that have not been said to have ended.
     pub async fn signs_of_life(&self) -> Result<Vec<SignOfLife>> {
-        let rows = sqlx::query("select id, pid, beats from worker where ended_at is null order by id")
+        let rows = sqlx::query("select id, pid, device, beats from worker where ended_at is null order by id")
             .fetch_all(&self.readers)
             .await?;
         let sign = |row: &sqlx::any::AnyRow| {
             let worker = read("worker id", row.try_get("id")?)?;
-            Ok(SignOfLife { worker, pid: number(row, "pid")?, beats: row.try_get("beats")? })
+            let own = split_name(row.try_get("device")?).0 == self.host();
+            Ok(SignOfLife { worker, pid: number(row, "pid")?, own, beats: row.try_get("beats")? })
         };
         rows.iter().map(sign).collect()
     }

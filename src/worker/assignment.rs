@@ -310,6 +310,10 @@ fn unpack(store: &Store, builtin: &Builtin) -> Result<PathBuf, StoreError> {
 
 /// Removes what crashed attempts of the job left behind: directories that no row knows.
 async fn sweep(store: &Store, claim: &Claim) -> Result<(), StoreError> {
+    // What another machine has kept of it.
+    for kept in [PARTS_FOLDER, SAMPLE_FOLDER] {
+        store.place().fetch(&Location::job(claim.lease.job).within(kept)).await?;
+    }
     let folder = store.files().job(claim.lease.job);
     std::fs::create_dir_all(&folder).map_err(|e| StoreError::io("creating", &folder, e))?;
     let entries = std::fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::chain;
+use super::{chain, time};
 use crate::clock;
 use crate::job::WorkerId;
 use crate::store::{Lease, Store};
@@ -46,6 +46,9 @@ impl Beats {
         let task = tokio::spawn(async move {
             loop {
                 ticks.tick().await;
+                if let Err(error) = time::follow(&own).await {
+                    tracing::warn!(error = chain(&error), "the time cannot be compared with the database's");
+                }
                 beat(&own, worker, &shared).await;
             }
         });

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::chain;
+use super::{chain, time};
 use crate::clock;
 use crate::job::{DeviceReading, WorkerId};
 use crate::store::{SignOfLife, Store, StoreError};
@@ -27,7 +27,7 @@ const JUMP_MILLISECONDS: i64 = 5000;
 /// Takes back what workers held that ended together with the server before. Nobody's job is to blame for that.
 async fn release_the_dead(store: &Store) -> Result<(), StoreError> {
     for sign in store.signs_of_life().await? {
-        if store.is_gone(sign.worker) {
+        if sign.own && store.is_gone(sign.worker) {
             release(store, sign.worker).await?;
         }
     }
@@ -56,17 +56,18 @@ pub async fn settle(store: &Store, devices: &[DeviceReading]) -> Result<bool, St
     }
 }
 
-/// Watches until `shutdown` becomes true. A worker may be silent for `patience`. `unsettled` devices are still to be
-/// written down.
+/// Watches until `shutdown` becomes true: this machine's workers, and those of all others while this server `leads`. A
+/// worker may be silent for `patience`. `unsettled` devices are still to be written down.
 pub async fn watch(
     store: Store,
     mut unsettled: Option<Vec<DeviceReading>>,
     patience: Duration,
+    leads: watch::Receiver<bool>,
     mut shutdown: watch::Receiver<bool>,
 ) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut vigil = Vigil::new(store, patience);
+    let mut vigil = Vigil::new(store, patience, leads);
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
@@ -78,6 +79,7 @@ pub async fn watch(
         }
         if let Err(error) = vigil.look().await {
             tracing::warn!(error = chain(&error), "the workers could not be looked at");
+            vigil.forgive();
         }
     }
 }
@@ -92,6 +94,7 @@ struct Vigil {
     silences: BTreeMap<WorkerId, Silence>,
     /// For how long a process has kept the database locked.
     locked: Option<(u32, Duration)>,
+    leads: watch::Receiver<bool>,
 }
 
 /// How long a worker's count has stood still, and whether its process had ended at the last look.
@@ -103,9 +106,17 @@ struct Silence {
 }
 
 impl Vigil {
-    fn new(store: Store, patience: Duration) -> Self {
+    fn new(store: Store, patience: Duration, leads: watch::Receiver<bool>) -> Self {
         let (looked, expected) = (Instant::now(), clock::now().0);
-        Self { store, patience, looked, expected, silences: BTreeMap::new(), locked: None }
+        Self { store, patience, looked, expected, silences: BTreeMap::new(), locked: None, leads }
+    }
+
+    /// While a database on another machine is away nobody can give a sign of life, and this server cannot tell since when:
+    /// everybody's silence begins anew.
+    fn forgive(&mut self) {
+        if self.store.is_shared() {
+            self.silences.clear();
+        }
     }
 
     async fn look(&mut self) -> Result<(), StoreError> {
@@ -114,7 +125,12 @@ impl Vigil {
         self.expected += passed.as_millis() as i64;
         // On a full disk nobody can give a sign of life.
         let counted = if self.store.is_full() { Duration::ZERO } else { passed.min(LONGEST_LOOK) };
-        let workers = self.store.signs_of_life().await?;
+        time::follow(&self.store).await?;
+        self.store.see_host(clock::now()).await?;
+        let leads = *self.leads.borrow();
+        let mut workers = self.store.signs_of_life().await?;
+        // Whoever comes to lead hears of the others for the first time, so that none is judged before its time is over.
+        workers.retain(|sign| sign.own || leads);
         match self.store.probe().await {
             Ok(()) => self.locked = None,
             // Nobody can give a sign of life now, and whoever keeps them from it may be one of them.
@@ -149,7 +165,7 @@ impl Vigil {
         tracing::error!(%id, pid = sign.pid, gone, "a worker showed no sign of life for {seconds} s");
         let reason = "the worker stopped reporting";
         self.store.release_worker(id, reason, false, clock::now()).await?;
-        if !gone {
+        if sign.own && !gone {
             kill(sign);
         }
         Ok(())
@@ -158,6 +174,10 @@ impl Vigil {
     /// Ends a worker that keeps the database locked: at once when it was stopped and cannot go on, and otherwise when it
     /// has done so for as long as a worker may be silent, unless it waits for the disk.
     fn free_writer(&mut self, workers: &[SignOfLife], passed: Duration) {
+        if self.store.is_shared() {
+            // PostgreSQL ends the transaction of who is silent.
+            return;
+        }
         let Some(pid) = self.store.writing_process() else {
             // Whoever it is, the kernel does not tell, as in a unit that sees little of /proc. A stopped worker is one
             // that might be it.
@@ -228,6 +248,11 @@ mod tests {
     const DEVICE: &str = "simulated:0";
     const PATIENCE: Duration = Duration::from_secs(10);
 
+    /// Of the only server there is.
+    fn alone() -> watch::Receiver<bool> {
+        watch::channel(true).1
+    }
+
     struct Machine {
         store: Store,
         worker: WorkerId,
@@ -287,7 +312,7 @@ mod tests {
         let machine = Machine::new().await;
         // As after a restart with a clock that is far behind: what is in the database lies in the future.
         let lease = machine.run_job(clock::now().plus_seconds(7200)).await;
-        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE);
+        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE, alone());
         look_for(&mut vigil, PATIENCE).await;
         assert_eq!(machine.status(lease.job).await, JobStatus::Starting, "the first look only learns the count");
         machine.store.beat(machine.worker, &[], clock::now()).await.unwrap();
@@ -302,7 +327,7 @@ mod tests {
     async fn a_server_that_was_stopped_itself_blames_nobody() {
         let machine = Machine::new().await;
         let lease = machine.run_job(clock::now()).await;
-        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE);
+        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE, alone());
         vigil.look().await.unwrap();
         vigil.looked -= Duration::from_secs(3600);
         vigil.expected -= 3_600_000;
@@ -314,7 +339,7 @@ mod tests {
     async fn a_clock_that_was_set_is_told_to_the_jobs_under_way_once() {
         let machine = Machine::new().await;
         let lease = machine.run_job(clock::now()).await;
-        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE);
+        let mut vigil = Vigil::new(machine.store.clone(), PATIENCE, alone());
         vigil.look().await.unwrap();
         vigil.expected -= 7_200_000;
         vigil.look().await.unwrap();
@@ -354,7 +379,7 @@ mod tests {
         machine.attend(worker).await;
         let lease = machine.claim(worker, clock::now()).await;
         release_the_dead(&machine.store).await.unwrap();
-        let mut vigil = Vigil::new(machine.store.clone(), Duration::from_secs(3600));
+        let mut vigil = Vigil::new(machine.store.clone(), Duration::from_secs(3600), alone());
         vigil.look().await.unwrap();
         drop(lock);
         vigil.look().await.unwrap();

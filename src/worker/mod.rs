@@ -6,12 +6,16 @@ mod beats;
 mod card;
 pub mod exports;
 mod inference;
+mod keeping;
+pub mod leadership;
 pub mod liveness;
+mod patience;
 mod pulse;
 pub mod ranks;
 mod result;
 pub mod space;
 pub mod supervisor;
+pub mod time;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +25,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::clock;
 use crate::device::DeviceReading;
@@ -36,6 +40,8 @@ use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArti
 use crate::verifier::Outside;
 use beats::{Beats, Held};
 use inference::InferenceServer;
+use keeping::Keeping;
+use patience::patiently;
 use pulse::Pulse;
 use result::ResultBuilder;
 
@@ -45,8 +51,6 @@ const EVENT_QUEUE: usize = 256;
 const POLL: Duration = Duration::from_millis(100);
 /// The stack of each thread that computes.
 const STACK_BYTES: usize = 32 << 20;
-/// How long a write is tried again while the disk is full or the database busy.
-const STORAGE_PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -280,6 +284,9 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
     }
     // Their devices are free before the job gives them back.
     drop(peers);
+    if let Err(error) = tending.keeping.all(store.place()).await {
+        tracing::warn!(job = %lease.job, error = chain(&error), "not all that the job keeps is stored");
+    }
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
@@ -432,12 +439,14 @@ struct Tending<'a> {
     keep: Keep,
     stop: &'a StopFlag,
     result: ResultBuilder,
+    keeping: Keeping,
 }
 
 impl<'a> Tending<'a> {
     fn new(store: &'a Store, held: Held, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
         let result = ResultBuilder::new(work.gate(), claim.verification.clone());
-        Self { store, lease: claim.lease, held, keep: work.keep(), stop, result }
+        let keeping = Keeping::new(claim.lease.job);
+        Self { store, lease: claim.lease, held, keep: work.keep(), stop, result, keeping }
     }
 
     async fn tend(
@@ -507,10 +516,11 @@ impl<'a> Tending<'a> {
         self.record(&mut events).await
     }
 
-    async fn record(&self, events: &mut Vec<NewEvent>) -> Result<(), StoreError> {
+    async fn record(&mut self, events: &mut Vec<NewEvent>) -> Result<(), StoreError> {
         if !events.is_empty() {
             patiently(|| self.store.record(self.lease, events, clock::now())).await?;
             events.clear();
+            self.keeping.now_and_then(self.store.place()).await;
         }
         Ok(())
     }
@@ -522,6 +532,8 @@ impl<'a> Tending<'a> {
             ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
         };
         let place = self.store.place();
+        // Whoever goes on from it finds what was kept until then.
+        self.keeping.all(place).await?;
         let location = &patiently(|| place.publish(directory, manifest)).await?;
         let new = NewArtifact { location, manifest, summary, score, keep: self.keep };
         let added = patiently(|| self.store.add_artifact(self.lease, new, clock::now())).await?;
@@ -530,23 +542,6 @@ impl<'a> Tending<'a> {
             place.remove(old).await;
         }
         Ok(())
-    }
-}
-
-/// Repeats a write while the disk is full or the database busy, in the hope of space and of an end.
-async fn patiently<T, F>(mut write: impl FnMut() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    let deadline = Instant::now() + STORAGE_PATIENCE;
-    loop {
-        match write().await {
-            Err(error @ (StoreError::Full(_) | StoreError::Overloaded)) if Instant::now() < deadline => {
-                tracing::warn!(error = chain(&error), "a write has to wait");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
-            result => return result,
-        }
     }
 }
 

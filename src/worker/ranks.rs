@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::assignment::{self, Work};
 use super::{WorkerError, chain, internal};
+use crate::config::elsewhere;
 use crate::device;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
@@ -49,9 +50,8 @@ pub async fn gather(store: &Store, claim: &Claim, work: &mut Work, watch: Watch)
         command.args(["--threads", &rayon::current_num_threads().to_string(), "--device", &seen_as, "--name", name]);
         let Lease { job, attempt } = claim.lease;
         command.args(["--rank", &Rank { rank, size }.to_string(), "--lease", &format!("{job}/{attempt}")]);
-        if let Some((variable, visible)) = variable {
-            command.env(variable, visible);
-        }
+        command.envs(variable);
+        command.envs(elsewhere());
         let child = command.stdin(Stdio::from(OwnedFd::from(other))).spawn().map_err(WorkerError::Peer)?;
         peers.0.push(child);
         links.push(own);

@@ -19,6 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::chain;
 use crate::clock;
 use crate::device::{self, DeviceError, DeviceReading, Machine};
+use crate::job::device::split_name;
 use crate::job::{DeviceStatus, WorkerId};
 use crate::program;
 use crate::store::{Store, StoreError};
@@ -48,7 +49,7 @@ impl Pace {
     /// Simulated devices fail and recover at the pace of tests.
     fn of(device: &str) -> Self {
         let millis = Duration::from_millis;
-        if device.starts_with("simulated:") {
+        if split_name(device).1.starts_with("simulated:") {
             Self { look: millis(100), check: millis(3000), first_pause: millis(250), longest_pause: millis(1000) }
         } else {
             Self {
@@ -80,8 +81,8 @@ struct DeviceSupervisor {
 pub struct Orders {
     /// What stands before `--device` and `--id`.
     pub arguments: Vec<String>,
-    /// A variable, for what may hold secrets.
-    pub environment: (&'static str, String),
+    /// Variables, for what may hold secrets.
+    pub environment: Vec<(String, String)>,
 }
 
 /// Runs a worker for a device again and again until `shutdown` becomes true.
@@ -132,7 +133,7 @@ impl DeviceSupervisor {
     fn command(&self) -> std::io::Result<Command> {
         let mut command = Command::from(program::command()?);
         command.args(&self.orders.arguments).args(["--device", &self.seen_as, "--name", &self.device]);
-        command.env(self.orders.environment.0, &self.orders.environment.1);
+        command.envs(self.orders.environment.iter().map(|(name, value)| (name, value)));
         if let Some((variable, visible)) = &self.variable {
             command.env(variable, visible);
         }

@@ -13,6 +13,46 @@ use ureq::Agent;
 /// Longest that anything in a test may take.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
+/// The program, working on a data directory, whose database is a schema of its own where the tests run on PostgreSQL
+/// (`scripts/postgres.sh cargo test --test api`), and whose files are in a bucket where there is one
+/// (`scripts/seaweedfs.sh cargo test --test api`).
+pub fn anneal(data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+    on_database(&mut command, data);
+    command
+}
+
+/// The same for a command that ends up in the program.
+pub fn on_database(command: &mut Command, data: &Path) {
+    if let Ok(bucket) = std::env::var("ANNEAL_TEST_S3") {
+        command.env("ANNEAL_ARTIFACTS", format!("{bucket}/{}", schema(data)));
+    }
+    if let Some(address) = database_url(data) {
+        command.env("ANNEAL_DATABASE", address).env("ANNEAL_HOST_NAME", "local");
+    }
+}
+
+/// The database of a data directory that is not in it.
+pub fn database_url(data: &Path) -> Option<String> {
+    let (address, schema) = (std::env::var("ANNEAL_TEST_POSTGRES").ok()?, schema(data));
+    let create = format!("create schema if not exists {schema}");
+    let mut made = Command::new("psql");
+    made.args(["-q", "-c", &create, &address]).env("PGOPTIONS", "-c client_min_messages=error");
+    assert!(made.status().expect("psql is there").success());
+    Some(format!("{address}?options[search_path]={schema}"))
+}
+
+fn schema(data: &Path) -> String {
+    let mut hash = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(data, &mut hash);
+    format!("b_{:016x}", std::hash::Hasher::finish(&hash))
+}
+
+/// Whether these tests run on PostgreSQL, where what is of SQLite alone is not tried.
+pub fn on_postgres() -> bool {
+    std::env::var_os("ANNEAL_TEST_POSTGRES").is_some()
+}
+
 /// A running `anneal serve`; killed when dropped.
 pub struct Server {
     child: Child,
@@ -60,7 +100,7 @@ impl Server {
     }
 
     pub fn start_with(data: &Path, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+        let mut command = anneal(data);
         command
             .args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
             .arg(data)

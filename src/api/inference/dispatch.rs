@@ -15,6 +15,7 @@ use crate::api::error::Problem;
 use crate::api::places::Places;
 use crate::clock;
 use crate::job::DeviceStatus;
+use crate::job::device::split_name;
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
 use crate::store::line::Line;
 use crate::store::{DeviceRow, Files, Store};
@@ -102,8 +103,13 @@ impl Dispatcher {
         let mut hopeful = arrived;
         loop {
             let devices = store.devices(clock::now()).await?;
-            let idle: Vec<&DeviceRow> =
-                devices.iter().filter(|row| row.status == DeviceStatus::Idle && row.worker.is_some()).collect();
+            // Their sockets lie on this machine.
+            let own = |row: &&DeviceRow| split_name(&row.name).0 == store.host();
+            let idle: Vec<&DeviceRow> = devices
+                .iter()
+                .filter(|row| row.status == DeviceStatus::Idle && row.worker.is_some())
+                .filter(own)
+                .collect();
             for mut reservation in self.free(&idle, &order.model) {
                 if let Some(line) = open(store.files(), &reservation.device, order).await {
                     reservation.used = true;

@@ -7,6 +7,7 @@ use anyhow::{anyhow, bail};
 use serde_json::{Value, json};
 
 use super::{Command, CreateArgs, made, table};
+use crate::cli::open_store;
 use crate::cli::output::Output;
 use crate::clock;
 use crate::config::Config;
@@ -22,7 +23,7 @@ const MAX_DAYS: u64 = 3650;
 pub fn run(config: &Config, command: &Command, output: Output) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = Store::open(&config.data_dir).await?;
+        let store = open_store(config).await?;
         match command {
             Command::Create(args) => {
                 let (row, secret) = ApiKeyRow::generate(new_key(args)?, clock::now())?;

@@ -17,6 +17,7 @@ use crate::api::models::Model;
 use crate::api::models::import::{Wanted, bring as bring_model};
 use crate::cli::checkpoints::bar_of_bytes;
 use crate::cli::client::{Client, escape};
+use crate::cli::open_store;
 use crate::cli::output::{Output, member};
 use crate::config::Config;
 use crate::hub::{self, HubRef};
@@ -111,7 +112,7 @@ pub fn described(model: &Value, whither: &str) -> String {
 fn bring_into(config: &Config, output: Output, how: &HowArgs, what: &What) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = Store::open(&config.data_dir).await?;
+        let store = open_store(config).await?;
         if let Some(base) = how.base.as_deref().filter(|base| base.starts_with(hub::PREFIX)) {
             let row = imports::bring(&store, &config.hub(), &base.parse()?, None, "").await.map_err(refused)?;
             complete(config, &store, row).await?;

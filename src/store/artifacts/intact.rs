@@ -144,7 +144,14 @@ impl Intact {
         let stamp = Stamp::from(metadata);
         let known = file.sha256.is_none() || self.knows(&path, stamp);
         let reading = (!known).then(|| Reading { file: file.clone(), digest: Sha256::new(), left: stamp.length });
-        Verified { reader, reading, path, stamp, intact: self.clone() }
+        Verified { reader, reading, noted: Some((path, stamp)), intact: self.clone() }
+    }
+
+    /// A reader of all `length` bytes of a file that lies elsewhere.
+    pub fn remote<R>(&self, reader: R, length: u64, file: &StoredFile) -> Verified<R> {
+        let digest = file.sha256.is_some() && length > 0;
+        let reading = digest.then(|| Reading { file: file.clone(), digest: Sha256::new(), left: length });
+        Verified { reader, reading, noted: None, intact: self.clone() }
     }
 
     fn knows(&self, path: &Path, stamp: Stamp) -> bool {
@@ -181,8 +188,8 @@ pub struct Verified<R> {
     reader: R,
     /// None when the file is known to be intact, or nothing is known of it.
     reading: Option<Reading>,
-    path: PathBuf,
-    stamp: Stamp,
+    /// The file on this machine, to be known again once it was read.
+    noted: Option<(PathBuf, Stamp)>,
     intact: Intact,
 }
 
@@ -200,7 +207,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for Verified<R> {
         reading.left = reading.left.saturating_sub(read.len() as u64);
         if let Some(reading) = self.reading.take_if(|reading| reading.left == 0) {
             match reading.end() {
-                Ok(()) => self.intact.note(&self.path, self.stamp),
+                Ok(()) => {
+                    if let Some((path, stamp)) = &self.noted {
+                        self.intact.note(path, *stamp);
+                    }
+                }
                 Err(error) => {
                     buffer.set_filled(before);
                     return Poll::Ready(Err(error));

@@ -14,7 +14,8 @@ use std::io;
 pub use adapter::AdapterOf;
 pub use intact::{Damaged, NamedFile, StoredFile};
 pub use location::Location;
-pub use place::{Place, Staged};
+pub(in crate::store) use place::Entry;
+pub use place::{Kept, Place, Staged};
 pub use rows::{Added, Keep, NewArtifact};
 pub(super) use rows::{checkpoint, checkpoint_bounds, content, training_locations};
 

@@ -1,22 +1,28 @@
 //! The place where files lie: what jobs make, rows of data sets, models, what clients upload. Whoever wants a file names
-//! it by its [`Location`] and gets bytes, or a path on a disk of its own; that it is a folder of this machine is known
-//! here alone.
+//! it by its [`Location`] and gets bytes, or a path on a disk of its own; whether that is a folder of this machine, or a
+//! bucket that several machines share, is known here alone. Of a bucket, what this machine has made or brought stays in the
+//! same folders, as a copy that can be brought again.
 //!
 //! What comes in is staged first: written under a name of its own, synced, and then published, so that a location holds
 //! a whole thing or nothing. Rows come after, and go before what they name is removed.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
+use tokio::runtime::Handle;
 
 use super::Artifact;
 use super::intact::{Intact, StoredFile};
 use super::location::Location;
 use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER, SAMPLE_FOLDER};
-use crate::job::{JobId, Manifest};
+use crate::job::{JobId, Manifest, Timestamp};
+use crate::store::bucket::{Bucket, Object};
 use crate::store::files::{publish, sync};
 use crate::store::{Files, Result, StoreError};
 
@@ -31,44 +37,160 @@ pub(in crate::store) struct Entry {
     pub age: Option<Duration>,
 }
 
+/// Files that were stored already, with length and time as they were then.
+#[derive(Debug, Default)]
+pub struct Kept(Mutex<BTreeMap<PathBuf, (u64, SystemTime)>>);
+
+impl Kept {
+    fn knows(&self, path: &Path, stamp: (u64, SystemTime)) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path) == Some(&stamp)
+    }
+
+    fn note(&self, path: PathBuf, stamp: (u64, SystemTime)) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
+    }
+}
+
 /// The place of a data directory; clones share it.
 #[derive(Clone, Debug)]
 pub struct Place {
     files: Files,
     intact: Intact,
+    bucket: Option<Arc<Bucket>>,
 }
 
 impl Place {
-    pub(in crate::store) fn new(files: Files) -> Self {
-        Self { files, intact: Intact::default() }
+    pub(in crate::store) fn new(files: Files, bucket: Option<Bucket>) -> Self {
+        Self { files, intact: Intact::default(), bucket: bucket.map(Arc::new) }
     }
 
     /// `length` bytes of a file from `first` on, to be streamed. Who reads all of a file that is damaged gets an error
     /// before its end.
-    pub async fn open(&self, file: &StoredFile, first: u64, length: u64) -> io::Result<impl AsyncRead + use<>> {
+    pub async fn open(&self, file: &StoredFile, first: u64, length: u64) -> io::Result<Pin<Box<dyn AsyncRead + Send>>> {
         let path = self.path(&file.location);
-        let mut reader = tokio::fs::File::open(&path).await?;
+        let mut reader = match (tokio::fs::File::open(&path).await, &self.bucket) {
+            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
+                return self.open_remote(bucket, file, first, length).await;
+            }
+            (opened, _) => opened?,
+        };
         let metadata = reader.metadata().await?;
         reader.seek(SeekFrom::Start(first)).await?;
         let whole = first == 0 && length == metadata.len();
         let unknown = StoredFile::from(file.location.clone());
         let file = if whole { file } else { &unknown };
-        Ok(self.intact.reader(reader.take(length), &metadata, path, file))
+        Ok(Box::pin(self.intact.reader(reader.take(length), &metadata, path, file)))
+    }
+
+    async fn open_remote(
+        &self,
+        bucket: &Bucket,
+        file: &StoredFile,
+        first: u64,
+        length: u64,
+    ) -> io::Result<Pin<Box<dyn AsyncRead + Send>>> {
+        let whole = first == 0 && length == bucket.size(file.name()).await.map_err(unread)?;
+        let reader = bucket.range(file.name(), first, length).await.map_err(unread)?;
+        Ok(if whole { Box::pin(self.intact.remote(reader, length, file)) } else { Box::pin(reader) })
     }
 
     /// A file's bytes.
     pub async fn size(&self, file: &StoredFile) -> io::Result<u64> {
-        Ok(tokio::fs::metadata(self.path(&file.location)).await?.len())
+        match (tokio::fs::metadata(self.path(&file.location)).await, &self.bucket) {
+            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
+                bucket.size(file.name()).await.map_err(unread)
+            }
+            (metadata, _) => Ok(metadata?.len()),
+        }
+    }
+
+    /// An address from which whoever has it can read a file for so long, where clients are sent to the bucket.
+    pub async fn signed_address(&self, file: &StoredFile, lasts: Duration) -> Result<Option<String>> {
+        match self.bucket.as_ref().filter(|bucket| bucket.redirects) {
+            None => Ok(None),
+            Some(bucket) => bucket.signed(file.name(), lasts).await.map(Some),
+        }
     }
 
     /// A file, to be read here and there, which holds what was stored. Blocks, as its reader does.
     pub fn read(&self, file: &StoredFile) -> io::Result<impl Read + Seek + use<>> {
-        self.intact.open(&self.path(&file.location), file)
+        let path = self.path(&file.location);
+        match (self.intact.open(&path, file), &self.bucket) {
+            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
+                let handle = Handle::try_current().map_err(io::Error::other)?;
+                handle.block_on(self.bring(bucket, file.name())).map_err(unread)?;
+                self.intact.open(&path, file)
+            }
+            (opened, _) => opened,
+        }
     }
 
     /// Brings a file or a folder to this machine's disk and says where it is; nobody may change it there.
     pub async fn fetch(&self, what: &Location) -> Result<PathBuf> {
-        Ok(self.path(what))
+        let path = self.path(what);
+        let Some(bucket) = &self.bucket else { return Ok(path) };
+        if path.is_file() {
+            return Ok(path);
+        }
+        let there = |file: &Object| path.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes);
+        let files = bucket.list_all(&what.0).await?;
+        if files.is_empty() && !path.exists() {
+            match self.bring(bucket, &what.0).await {
+                // It is nowhere, which whoever asked finds out.
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                brought => brought?,
+            }
+        }
+        for file in files.iter().filter(|file| !there(file)) {
+            self.bring(bucket, &format!("{}/{}", what.0, file.name)).await?;
+        }
+        Ok(path)
+    }
+
+    /// Brings an object to where its file belongs on this machine's disk. Of two that do so at once both succeed.
+    async fn bring(&self, bucket: &Bucket, name: &str) -> Result<()> {
+        let (path, staged) = (self.files.root().join(name), self.stage());
+        bucket.get(name, &staged.path).await?;
+        let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+        fs::create_dir_all(&folder).map_err(|e| StoreError::io("creating", &folder, e))?;
+        staged.publish_here(path).await
+    }
+
+    /// Stores what lies here in the bucket, if there is one: a file, or all files of a folder.
+    async fn send(&self, from: &Path, what: &Location) -> Result<()> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        if !from.is_dir() {
+            return bucket.put(&what.0, from).await;
+        }
+        // Marks of what is under way have names that begin with a dot.
+        for (name, path) in files_below(from)?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
+            bucket.put(&format!("{}/{name}", what.0), &path).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives what was laid out with [`Staged::publish_here`], and is complete now, its place for all machines.
+    pub async fn complete(&self, what: &Location) -> Result<()> {
+        self.send(&self.path(what), what).await
+    }
+
+    /// Stores what a job keeps while it runs and `kept` does not know yet, where all machines find it.
+    pub async fn keep(&self, job: JobId, kept: &Kept) -> Result<()> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        for folder in [PARTS_FOLDER, SAMPLE_FOLDER] {
+            let location = Location::job(job).within(folder);
+            let path = self.path(&location);
+            let files = if path.is_dir() { files_below(&path)? } else { Vec::new() };
+            for (name, path) in files.into_iter().filter(|(name, _)| !name.contains(".tmp")) {
+                let stamp = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
+                let stamp = stamp.map_err(|e| StoreError::io("reading", &path, e))?;
+                if !kept.knows(&path, stamp) {
+                    bucket.put(&location.within(&name).0, &path).await?;
+                    kept.note(path, stamp);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The same for a file that holds what was stored.
@@ -90,6 +212,7 @@ impl Place {
     pub async fn publish(&self, directory: &Path, manifest: &Manifest) -> Result<Location> {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
         let location = Location::job(manifest.job).within(&name);
+        self.send(directory, &location).await?;
         // Workers beside the place write there at once.
         if self.path(&location) != directory {
             publish(directory, &self.path(&location))?;
@@ -99,6 +222,9 @@ impl Place {
 
     /// Gives a file a second location, which does not go with the first.
     pub async fn copy(&self, from: &Location, to: &Location) -> Result<()> {
+        if let Some(bucket) = &self.bucket {
+            return bucket.copy(&from.0, &to.0).await;
+        }
         let (from, to) = (self.path(from), self.path(to));
         let link = move || {
             fs::hard_link(&from, &to).map_err(|e| StoreError::io("linking", &from, e))?;
@@ -112,6 +238,11 @@ impl Place {
     /// Removes a file or a folder that no row names any more. One that is not there is no error, and what cannot be
     /// removed is left for the sweep at the next start.
     pub async fn remove(&self, what: &Location) {
+        if let Some(bucket) = &self.bucket
+            && let Err(error) = bucket.remove(&what.0).await
+        {
+            tracing::warn!(%error, name = what.0, "deleted files are left in the bucket for the next sweep to remove");
+        }
         let path = self.path(what);
         let removed = match tokio::fs::symlink_metadata(&path).await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
@@ -157,7 +288,9 @@ impl Place {
         let parts = self.numbered(&Location::job(job).within(PARTS_FOLDER)).await?;
         let part = async |location: Location| {
             // Parts that an older version kept have no digests.
-            match tokio::fs::read_to_string(self.path(&location).with_extension(PART_DIGEST)).await {
+            let digest = Location(location.0.replace(".jsonl", &format!(".{PART_DIGEST}")));
+            let digest = self.fetch(&digest).await.unwrap_or_default();
+            match tokio::fs::read_to_string(digest).await {
                 Ok(sha256) => location.holding(&sha256),
                 Err(_) => location.into(),
             }
@@ -171,6 +304,31 @@ impl Place {
 
     /// What a folder holds; nothing when it is not there.
     pub(in crate::store) async fn list(&self, folder: &Location) -> Result<Vec<Entry>> {
+        let mut entries = self.list_here(folder).await?;
+        let Some(bucket) = &self.bucket else { return Ok(entries) };
+        for object in bucket.list(&folder.0).await? {
+            // What was written there last is as young as the younger of the two.
+            let age = object.written.and_then(since);
+            match entries.iter_mut().find(|entry| entry.name == object.name) {
+                Some(entry) => entry.age = entry.age.zip(age).map(|(here, there)| here.min(there)),
+                None => {
+                    let location = folder.within(&object.name);
+                    entries.push(Entry { location, name: object.name, bytes: object.bytes, age });
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    /// How long nothing of an entry has been written, where that is known.
+    pub(in crate::store) async fn age(&self, entry: &Entry) -> Result<Option<Duration>> {
+        let Some(bucket) = self.bucket.as_ref().filter(|_| entry.age.is_none()) else { return Ok(entry.age) };
+        // Of a folder in a bucket nothing is known but its files.
+        let files = bucket.list_all(&entry.location.0).await?;
+        Ok(files.iter().filter_map(|file| file.written).max().and_then(since))
+    }
+
+    async fn list_here(&self, folder: &Location) -> Result<Vec<Entry>> {
         let path = self.path(folder);
         let failed = |e| StoreError::io("listing", &path, e);
         let mut listing = match tokio::fs::read_dir(&path).await {
@@ -187,6 +345,11 @@ impl Place {
             entries.push(Entry { location: folder.within(&name), name, bytes, age });
         }
         Ok(entries)
+    }
+
+    /// Whether files are elsewhere than on this machine.
+    pub fn is_remote(&self) -> bool {
+        self.bucket.is_some()
     }
 
     /// A name of its own for something that is coming in.
@@ -211,6 +374,37 @@ impl Place {
 
     fn path(&self, location: &Location) -> PathBuf {
         self.files.root().join(&location.0)
+    }
+}
+
+/// How long ago something was written.
+fn since(written: Timestamp) -> Option<Duration> {
+    (SystemTime::UNIX_EPOCH + Duration::from_millis(written.0.unsigned_abs())).elapsed().ok()
+}
+
+/// The files below a folder with their names within it.
+fn files_below(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let (mut files, mut pending) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = pending.pop() {
+        let failed = |e| StoreError::io("listing", &next, e);
+        for entry in fs::read_dir(&next).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if let Ok(name) = path.strip_prefix(folder) {
+                files.push((name.to_string_lossy().into_owned(), path));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// An error of the bucket as whoever reads a file knows it.
+fn unread(error: StoreError) -> io::Error {
+    match error {
+        StoreError::Io { source, .. } => source,
+        other => io::Error::other(other),
     }
 }
 
@@ -245,8 +439,19 @@ impl Staged {
     }
 
     /// Gives it its location, durably. A file must be synced; a folder is.
-    pub async fn publish(mut self, location: &Location) -> Result<()> {
+    pub async fn publish(self, location: &Location) -> Result<()> {
+        self.place.send(&self.path, location).await?;
         let target = self.place.path(location);
+        self.publish_here(target).await
+    }
+
+    /// The same on this machine alone, for what is not complete yet.
+    pub async fn lay(self, location: &Location) -> Result<()> {
+        let target = self.place.path(location);
+        self.publish_here(target).await
+    }
+
+    async fn publish_here(mut self, target: PathBuf) -> Result<()> {
         let files = self.place.files.clone();
         let publish = move || {
             if self.path.is_dir() {

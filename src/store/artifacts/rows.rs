@@ -165,9 +165,11 @@ async fn replace(
         ArtifactSummary::Rollouts(summary) => Some(write_json(summary)?),
         ArtifactSummary::Evaluation(summary) => Some(write_json(summary)?),
     };
+    let score = new.score.or_else(|| old.iter().find_map(|(_, score)| *score));
+    // sqlx tells PostgreSQL of another type where there is no number, and a statement's types stay what they were first.
     sqlx::query(
         "insert into artifact (id, job_id, kind, step, directory, bytes, manifest, score, summary, completed_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         values ($1, $2, $3, $4, $5, $6, $7, case when $11 = 1 then $8 end, $9, $10)",
     )
     .bind(id.to_string())
     .bind(job.to_string())
@@ -176,9 +178,10 @@ async fn replace(
     .bind(new.location.directory())
     .bind(new.manifest.bytes() as i64)
     .bind(manifest)
-    .bind(new.score.or_else(|| old.iter().find_map(|(_, score)| *score)))
+    .bind(score.unwrap_or(0.0))
     .bind(summary)
     .bind(now.0)
+    .bind(i64::from(score.is_some()))
     .execute(connection)
     .await?;
     Ok(old.into_iter().map(|(directory, _)| directory).filter(|name| name != new.location.directory()).collect())

@@ -5,7 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::job::event::StepMetrics;
-use crate::job::placement::{Base, WaitCode};
+use crate::job::placement::Base;
+use crate::job::waiting::WaitCode;
 use crate::job::{DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, NewEvent};
 use crate::store::{Ended, Loss, NewJob, ProjectLimits};
 

@@ -1,0 +1,172 @@
+//! What a store of several servers takes: submissions, events and claims a second on PostgreSQL, all on this machine.
+//!
+//! ```text
+//! scripts/postgres.sh cargo bench --bench cluster
+//! DEVICES=10000 QUEUED=50000 scripts/postgres.sh cargo bench --bench cluster
+//! ```
+//!
+//! Without a PostgreSQL beside it SQLite is measured. `scripts/postgres.sh` starts one that does not sync, so that these are
+//! figures of the statements and not of a disk.
+
+use std::time::{Duration, Instant};
+
+use anneal::job::event::StepMetrics;
+use anneal::job::{DeviceReading, EventBody, JobKind, NewEvent, Timestamp, WorkerId};
+use anneal::spec::Resolved;
+use anneal::store::{Ended, Lease, NewJob, Store, WorkerRow};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+const NOW: Timestamp = Timestamp(1_750_000_000_000);
+const WRITERS: u32 = 8;
+const LASTS: Duration = Duration::from_secs(5);
+
+fn number(name: &str, default: u32) -> u32 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    runtime.block_on(async {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the target directory is writable");
+        let address = std::env::var("ANNEAL_TEST_POSTGRES").ok();
+        let open = async || Store::open_at(directory.path(), address.as_deref(), None).await.expect("it opens");
+        let store = open().await;
+        println!("{}", if store.is_shared() { "PostgreSQL" } else { "SQLite" });
+        let (devices, queued) = (number("DEVICES", 1000), number("QUEUED", 5000));
+        let readings: Vec<DeviceReading> = (0..devices).map(|n| reading(n, devices)).collect();
+        store.set_devices(&readings, NOW).await.expect("devices are stored");
+        submissions(&store, queued).await;
+        let leases = claims(&store, &readings).await;
+        events(&open, &leases).await;
+    });
+}
+
+fn reading(number: u32, devices: u32) -> DeviceReading {
+    // Eight to a machine.
+    let host = if devices > 8 { format!("host-{:05}", number / 8) } else { String::from("local") };
+    DeviceReading {
+        name: anneal::job::device::name_on(&host, &format!("simulated:{}", number % 8)),
+        number: number % 8,
+        description: String::from("a device"),
+        uuid: None,
+        memory_total: 80 << 30,
+        memory_free: 80 << 30,
+        compute_capability: None,
+        driver_version: None,
+        processes: Vec::new(),
+        fault: None,
+    }
+}
+
+fn job() -> NewJob {
+    let spec: Value = json!({
+        "model": "builtin:arith-tiny",
+        "dataset": {"train": "builtin:arithmetic", "eval": "builtin:arithmetic"},
+        "verifier": {"type": "numeric"},
+        "objective": {"type": "bolt"},
+        "train": {"steps": 1000},
+    });
+    let (attributes, resolved) = Resolved::parse(JobKind::Train, &spec).expect("the spec is resolved");
+    NewJob::of(spec, attributes, resolved, 1 << 20)
+}
+
+async fn submissions(store: &Store, queued: u32) {
+    let began = Instant::now();
+    let mut tasks = JoinSet::new();
+    const CLIENTS: u32 = 64;
+    for client in 0..CLIENTS {
+        let own = store.clone();
+        tasks.spawn(async move {
+            for _ in (client..queued).step_by(CLIENTS as usize) {
+                own.submit_job(job(), None, NOW).await.expect("the job is stored");
+            }
+        });
+    }
+    tasks.join_all().await;
+    let rate = f64::from(queued) / began.elapsed().as_secs_f64();
+    println!("submissions   {rate:8.0} a second, {CLIENTS} clients, {queued} jobs");
+}
+
+/// One worker after the other claims a job, as many as fit into the time.
+async fn claims(store: &Store, readings: &[DeviceReading]) -> Vec<(Lease, WorkerId)> {
+    let (mut leases, mut took) = (Vec::new(), Vec::new());
+    let mut workers = Vec::new();
+    for reading in readings.iter().take(2000) {
+        let id = WorkerId::generate();
+        let row = WorkerRow {
+            id,
+            device: reading.name.clone(),
+            description: String::new(),
+            pid: 1,
+            started_at: NOW,
+            seen_at: NOW,
+        };
+        store.add_worker(&row).await.expect("the worker is stored");
+        workers.push((id, reading.name.clone()));
+    }
+    let began = Instant::now();
+    for (id, device) in &workers {
+        if began.elapsed() > LASTS * 2 {
+            break;
+        }
+        let one = Instant::now();
+        if let Some(claim) = store.claim(*id, device, NOW).await.expect("claiming works") {
+            took.push(one.elapsed());
+            leases.push((claim.lease, *id));
+        }
+    }
+    let rate = took.len() as f64 / began.elapsed().as_secs_f64();
+    took.sort_unstable();
+    let at =
+        |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default().as_secs_f64() * 1e3;
+    println!(
+        "claims        {rate:8.0} a second, one after the other, {} devices, p50 {:.1} ms, p99 {:.1} ms",
+        readings.len(),
+        at(0.5),
+        at(0.99)
+    );
+    leases
+}
+
+async fn events(open: &impl AsyncFn() -> Store, leases: &[(Lease, WorkerId)]) {
+    for batch in [1, 16, 128] {
+        let mut tasks = JoinSet::new();
+        let began = Instant::now();
+        for (lease, _) in leases.iter().take(WRITERS as usize).copied() {
+            let own = open().await;
+            tasks.spawn(async move {
+                let (mut written, mut step) = (0_u64, 0);
+                while began.elapsed() < LASTS {
+                    let events: Vec<NewEvent> = (0..batch).map(|n| event(step + n)).collect();
+                    own.record(lease, &events, NOW).await.expect("the lease is good");
+                    (written, step) = (written + batch, step + batch);
+                }
+                written
+            });
+        }
+        let written: u64 = tasks.join_all().await.into_iter().sum();
+        let rate = written as f64 / began.elapsed().as_secs_f64();
+        println!("events        {rate:8.0} a second, {WRITERS} workers, {batch} in a transaction, each with 9 metrics");
+    }
+    for (lease, _) in leases.iter().take(1) {
+        let store = open().await;
+        store.end_attempt(*lease, Ended::Drained, NOW).await.expect("the lease is good");
+    }
+}
+
+fn event(step: u64) -> NewEvent {
+    let names = [
+        "loss",
+        "grad/norm",
+        "learning_rate",
+        "reward/mean",
+        "reward/std",
+        "completion/tokens_mean",
+        "ess/ratio",
+        "time/step_seconds",
+        "step/tokens",
+    ];
+    let values = names.into_iter().map(|name| (name, 0.5)).collect();
+    NewEvent::info(format!("step {step}"), EventBody::Metrics(StepMetrics { step, values }))
+}

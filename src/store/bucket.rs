@@ -1,0 +1,346 @@
+//! Object storage, as Amazon's S3 has it, where files are when several machines share them. An object is whole or not
+//! there; what is written under a name stays as it is until it is removed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::path::Path as Key;
+use object_store::signer::Signer;
+use object_store::{
+    BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
+    RetryConfig, WriteMultipart,
+};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio_util::io::StreamReader;
+
+use super::{Result, StoreError};
+use crate::job::Timestamp;
+
+/// Larger files go up in parts of this size, a few at a time.
+const PART_BYTES: usize = 16 << 20;
+const PARTS_AT_ONCE: usize = 4;
+/// Larger files come in pieces of this size, a few at a time.
+const PIECE_BYTES: u64 = 32 << 20;
+const PIECES_AT_ONCE: usize = 4;
+/// The most files that are removed, brought or asked for at a time.
+const FILES_AT_ONCE: usize = 8;
+/// For how long one request is tried again by itself.
+const RETRY: Duration = Duration::from_secs(20);
+/// Longest time without a byte of an answer.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Where files are, and what lets in.
+#[derive(Clone)]
+pub struct BucketAddress {
+    /// `s3://bucket/prefix`.
+    pub url: String,
+    /// Variables as Amazon's programs know them: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, ...
+    pub environment: Vec<(String, String)>,
+    /// Whether clients are sent there for what they download.
+    pub redirects: bool,
+}
+
+impl std::fmt::Debug for BucketAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BucketAddress").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// A part of a bucket.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    store: Arc<AmazonS3>,
+    prefix: String,
+    pub redirects: bool,
+}
+
+/// What a folder of a bucket holds.
+#[derive(Debug)]
+pub(super) struct Object {
+    /// Its name within the folder.
+    pub name: String,
+    /// 0 of a folder.
+    pub bytes: u64,
+    /// When it was written; not known of a folder.
+    pub written: Option<Timestamp>,
+}
+
+impl Bucket {
+    pub fn open(address: &BucketAddress) -> Result<Self> {
+        let wrong = |detail: String| StoreError::Conflict(format!("artifacts: {detail}"));
+        let rest = address.url.strip_prefix("s3://").ok_or_else(|| wrong("must begin with s3://".to_owned()))?;
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        // Of several programs that choose a library for TLS the first wins, and all take the same one.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+        for (name, value) in &address.environment {
+            if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let retry = RetryConfig {
+            backoff: BackoffConfig {
+                init_backoff: Duration::from_millis(100),
+                max_backoff: Duration::from_secs(3),
+                base: 2.0,
+            },
+            max_retries: 10,
+            retry_timeout: RETRY,
+        };
+        let options = ClientOptions::new()
+            .with_allow_http(
+                address.environment.iter().any(|(name, value)| name == "AWS_ALLOW_HTTP" && value == "true"),
+            )
+            .with_connect_timeout(Duration::from_secs(5))
+            .with_timeout_disabled()
+            .with_read_timeout(SILENCE);
+        let store = builder.with_retry(retry).with_client_options(options).build();
+        let store = Arc::new(store.map_err(|error| wrong(error.to_string()))?);
+        Ok(Self { store, prefix: prefix.trim_matches('/').to_owned(), redirects: address.redirects })
+    }
+
+    fn key(&self, name: &str) -> Key {
+        if self.prefix.is_empty() { Key::from(name) } else { Key::from(format!("{}/{name}", self.prefix)) }
+    }
+
+    /// Stores a file under a name, in the place of what is there. Whoever reads sees all of it or nothing.
+    pub async fn put(&self, name: &str, file: &Path) -> Result<()> {
+        let read = |e| StoreError::io("reading", file, e);
+        let mut reader = tokio::fs::File::open(file).await.map_err(read)?;
+        let length = reader.metadata().await.map_err(read)?.len();
+        let failed = |error| refused("storing", name, error);
+        if length <= PART_BYTES as u64 {
+            let mut bytes = Vec::with_capacity(length as usize);
+            reader.read_to_end(&mut bytes).await.map_err(read)?;
+            self.store.put(&self.key(name), PutPayload::from(bytes)).await.map_err(failed)?;
+            return Ok(());
+        }
+        let upload = self.store.put_multipart(&self.key(name)).await.map_err(failed)?;
+        let mut writer = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
+        let mut chunk = vec![0; 1 << 20];
+        loop {
+            let count = match reader.read(&mut chunk).await {
+                Ok(count) => count,
+                Err(error) => {
+                    abort(writer, name).await;
+                    return Err(read(error));
+                }
+            };
+            if count == 0 {
+                break;
+            }
+            if let Err(error) = writer.wait_for_capacity(PARTS_AT_ONCE).await {
+                abort(writer, name).await;
+                return Err(failed(error));
+            }
+            writer.write(&chunk[..count]);
+        }
+        // It is taken back when this fails.
+        writer.finish().await.map(drop).map_err(failed)
+    }
+
+    /// Brings an object into a new file, which is synced.
+    pub async fn get(&self, name: &str, file: &Path) -> Result<()> {
+        let written = |e| StoreError::io("writing", file, e);
+        let mut to = tokio::fs::File::create(file).await.map_err(written)?;
+        let mut pieces = Box::pin(self.pieces(name).await?);
+        while let Some(piece) = pieces.next().await {
+            to.write_all(&piece.map_err(|error| refused("reading", name, error))?).await.map_err(written)?;
+        }
+        to.flush().await.map_err(written)?;
+        to.sync_all().await.map_err(written)
+    }
+
+    /// An object in pieces, some of which are on their way while others are taken.
+    async fn pieces(
+        &self,
+        name: &str,
+    ) -> Result<impl futures_util::Stream<Item = object_store::Result<bytes::Bytes>> + use<>> {
+        let (store, key, length) = (Arc::clone(&self.store), self.key(name), self.size(name).await?);
+        let begins = (0..length).step_by(PIECE_BYTES as usize);
+        let piece = move |begin: u64| {
+            let (store, key) = (Arc::clone(&store), key.clone());
+            async move { store.get_range(&key, begin..(begin + PIECE_BYTES).min(length)).await }
+        };
+        Ok(futures_util::stream::iter(begins).map(piece).buffered(PIECES_AT_ONCE))
+    }
+
+    /// `length` bytes of an object from `first` on, as they come.
+    pub async fn range(&self, name: &str, first: u64, length: u64) -> Result<impl AsyncRead + Send + Unpin + use<>> {
+        let range = (length > 0).then_some(GetRange::Bounded(first..first + length));
+        let options = GetOptions { range, ..GetOptions::default() };
+        let got =
+            self.store.get_opts(&self.key(name), options).await.map_err(|error| refused("reading", name, error))?;
+        let bytes = got.into_stream().map_err(std::io::Error::other);
+        Ok(StreamReader::new(bytes.boxed()).take(length))
+    }
+
+    /// The bytes of an object.
+    pub async fn size(&self, name: &str) -> Result<u64> {
+        let found = self.store.head(&self.key(name)).await;
+        Ok(found.map_err(|error| refused("looking for", name, error))?.size)
+    }
+
+    /// What a folder holds, folders in it too.
+    pub async fn list(&self, folder: &str) -> Result<Vec<Object>> {
+        let key = self.key(folder);
+        let listed = self.store.list_with_delimiter(Some(&key)).await;
+        let listed = listed.map_err(|error| refused("listing", folder, error))?;
+        let name = |key: &Key| key.filename().unwrap_or_default().to_owned();
+        let folders = listed.common_prefixes.iter().map(|key| Object { name: name(key), bytes: 0, written: None });
+        Ok(folders.chain(listed.objects.iter().map(|meta| object(name(&meta.location), meta))).collect())
+    }
+
+    /// All objects below a folder, by their names within it.
+    pub async fn list_all(&self, folder: &str) -> Result<Vec<Object>> {
+        let key = self.key(folder);
+        let begin = format!("{key}/");
+        let all: Vec<ObjectMeta> =
+            self.store.list(Some(&key)).try_collect().await.map_err(|error| refused("listing", folder, error))?;
+        let within = |meta: &ObjectMeta| {
+            let name = meta.location.as_ref().strip_prefix(&begin)?.to_owned();
+            Some(object(name, meta))
+        };
+        Ok(all.iter().filter_map(within).collect())
+    }
+
+    /// Removes an object, and all below a folder of that name. What is not there is no error.
+    pub async fn remove(&self, name: &str) -> Result<()> {
+        let all = self.list_all(name).await?;
+        let names = all.iter().map(|object| format!("{name}/{}", object.name)).chain([name.to_owned()]);
+        let mut removals: Vec<_> =
+            names.map(|name| removed(Arc::clone(&self.store), self.key(&name)).boxed()).collect();
+        while !removals.is_empty() {
+            let some = removals.split_off(removals.len().saturating_sub(FILES_AT_ONCE));
+            futures_util::future::try_join_all(some).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives an object a second name.
+    pub async fn copy(&self, from: &str, to: &str) -> Result<()> {
+        let copied = self.store.copy(&self.key(from), &self.key(to)).await;
+        copied.map_err(|error| refused("copying", from, error))
+    }
+
+    /// An address from which whoever has it can read an object for so long.
+    pub async fn signed(&self, name: &str, lasts: Duration) -> Result<String> {
+        let signed = self.store.signed_url(reqwest::Method::GET, &self.key(name), lasts).await;
+        Ok(signed.map_err(|error| refused("signing an address of", name, error))?.to_string())
+    }
+}
+
+async fn removed(store: Arc<AmazonS3>, key: Key) -> Result<()> {
+    match store.delete(&key).await {
+        Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+        Err(error) => Err(refused("removing", key.as_ref(), error)),
+    }
+}
+
+fn object(name: String, meta: &ObjectMeta) -> Object {
+    Object { name, bytes: meta.size, written: Some(Timestamp(meta.last_modified.timestamp_millis())) }
+}
+
+/// Parts of what will not be completed are removed.
+async fn abort(writer: WriteMultipart, name: &str) {
+    if let Err(error) = writer.abort().await {
+        tracing::warn!(%error, name, "parts of an upload are left in the bucket");
+    }
+}
+
+/// What the store says of an error of object storage.
+fn refused(action: &'static str, name: &str, error: object_store::Error) -> StoreError {
+    if let object_store::Error::NotFound { .. } = error {
+        let missing = std::io::Error::new(std::io::ErrorKind::NotFound, error);
+        return StoreError::io(action, Path::new(name), missing);
+    }
+    // The status is nowhere but in the text.
+    if error.to_string().contains("507") {
+        return StoreError::Full(Box::new(error));
+    }
+    StoreError::Storage { action, name: name.to_owned(), source: error }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    /// The bucket beside which the tests run (`scripts/seaweedfs.sh`).
+    fn bucket(prefix: &str) -> Option<Bucket> {
+        let url = format!("{}/{prefix}", std::env::var("ANNEAL_TEST_S3").ok()?);
+        let environment = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+        Some(Bucket::open(&BucketAddress { url, environment, redirects: false }).unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_is_stored_comes_back_whole_and_in_parts_and_is_gone_when_it_is_removed() {
+        let Some(bucket) = bucket("round") else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for length in [0_usize, 1, 1000, PART_BYTES, PART_BYTES * 5 + 17] {
+            let bytes: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
+            std::fs::write(&from, &bytes).unwrap();
+            bucket.put("jobs/a/model", &from).await.unwrap();
+            assert_eq!(bucket.size("jobs/a/model").await.unwrap(), length as u64);
+            bucket.get("jobs/a/model", &to).await.unwrap();
+            assert!(std::fs::read(&to).unwrap() == bytes, "{length} bytes");
+            if length > 10 {
+                let mut part = Vec::new();
+                bucket.range("jobs/a/model", 5, length as u64 - 7).await.unwrap().read_to_end(&mut part).await.unwrap();
+                assert!(part == bytes[5..length - 2]);
+            }
+        }
+        bucket.copy("jobs/a/model", "jobs/a/below/second").await.unwrap();
+        bucket.copy("jobs/a/model", "jobs/ab").await.unwrap();
+        let mut names: Vec<String> =
+            bucket.list_all("jobs/a").await.unwrap().into_iter().map(|found| found.name).collect();
+        names.sort();
+        assert_eq!(names, ["below/second", "model"]);
+        let mut names: Vec<String> = bucket.list("jobs").await.unwrap().into_iter().map(|found| found.name).collect();
+        names.sort();
+        assert_eq!(names, ["a", "ab"]);
+        bucket.remove("jobs/a").await.unwrap();
+        bucket.remove("jobs/a").await.unwrap();
+        let gone = bucket.size("jobs/a/model").await.unwrap_err();
+        assert!(
+            matches!(&gone, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound),
+            "{gone:?}"
+        );
+        assert!(bucket.size("jobs/ab").await.is_ok(), "a name that begins alike is another");
+    }
+
+    #[tokio::test]
+    async fn a_signed_address_lets_in_without_a_key_and_only_to_one_object() {
+        let Some(bucket) = bucket("signed") else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, b"weights").unwrap();
+        bucket.put("one", &file).await.unwrap();
+        bucket.put("two", &file).await.unwrap();
+        let address = bucket.signed("one", Duration::from_secs(60)).await.unwrap();
+        let got = tokio::task::spawn_blocking(move || {
+            let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+            let one = agent.get(&address).call().unwrap().into_body().read_to_string().unwrap();
+            let other = agent.get(address.replace("/one?", "/two?")).call().unwrap().status().as_u16();
+            (one, other)
+        });
+        assert_eq!(got.await.unwrap(), (String::from("weights"), 403));
+    }
+
+    #[tokio::test]
+    async fn a_wrong_key_is_an_error_that_says_so() {
+        let Some(_) = bucket("wrong") else { return };
+        let url = format!("{}/wrong", std::env::var("ANNEAL_TEST_S3").unwrap());
+        let mut environment: Vec<(String, String)> =
+            std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+        environment.iter_mut().filter(|(name, _)| name == "AWS_SECRET_ACCESS_KEY").for_each(|(_, key)| key.push('x'));
+        let wrong = Bucket::open(&BucketAddress { url, environment, redirects: false }).unwrap();
+        let refused = wrong.size("one").await.unwrap_err();
+        assert!(matches!(refused, StoreError::Storage { .. }), "{refused:?}");
+    }
+}
