@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! scripts/postgres.sh cargo bench --bench cluster
-//! DEVICES=10000 QUEUED=50000 scripts/postgres.sh cargo bench --bench cluster
+//! DEVICES=10000 FREE=200 QUEUED=50000 scripts/postgres.sh cargo bench --bench cluster    all but 200 are busy
 //! ```
 //!
 //! Without a PostgreSQL beside it SQLite is measured. `scripts/postgres.sh` starts one that does not sync, so that these are
@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use anneal::job::event::StepMetrics;
-use anneal::job::{DeviceReading, EventBody, JobKind, NewEvent, Timestamp, WorkerId};
+use anneal::job::{DeviceProcess, DeviceReading, EventBody, JobKind, NewEvent, Timestamp, WorkerId};
 use anneal::spec::Resolved;
 use anneal::store::{Ended, Lease, NewJob, Store, WorkerRow};
 use serde_json::{Value, json};
@@ -34,15 +34,16 @@ fn main() {
         let store = open().await;
         println!("{}", if store.is_shared() { "PostgreSQL" } else { "SQLite" });
         let (devices, queued) = (number("DEVICES", 1000), number("QUEUED", 5000));
-        let readings: Vec<DeviceReading> = (0..devices).map(|n| reading(n, devices)).collect();
+        let free = number("FREE", devices);
+        let readings: Vec<DeviceReading> = (0..devices).map(|n| reading(n, devices, free)).collect();
         store.set_devices(&readings, NOW).await.expect("devices are stored");
         submissions(&store, queued).await;
-        let leases = claims(&store, &readings).await;
+        let leases = claims(&store, &readings, free).await;
         events(&open, &leases).await;
     });
 }
 
-fn reading(number: u32, devices: u32) -> DeviceReading {
+fn reading(number: u32, devices: u32, free: u32) -> DeviceReading {
     // Eight to a machine.
     let host = if devices > 8 { format!("host-{:05}", number / 8) } else { String::from("local") };
     DeviceReading {
@@ -54,7 +55,11 @@ fn reading(number: u32, devices: u32) -> DeviceReading {
         memory_free: 80 << 30,
         compute_capability: None,
         driver_version: None,
-        processes: Vec::new(),
+        processes: if number < free {
+            Vec::new()
+        } else {
+            vec![DeviceProcess { pid: 1, memory_used: None, ours: false }]
+        },
         fault: None,
     }
 }
@@ -89,10 +94,10 @@ async fn submissions(store: &Store, queued: u32) {
 }
 
 /// One worker after the other claims a job, as many as fit into the time.
-async fn claims(store: &Store, readings: &[DeviceReading]) -> Vec<(Lease, WorkerId)> {
+async fn claims(store: &Store, readings: &[DeviceReading], free: u32) -> Vec<(Lease, WorkerId)> {
     let (mut leases, mut took) = (Vec::new(), Vec::new());
     let mut workers = Vec::new();
-    for reading in readings.iter().take(2000) {
+    for reading in readings.iter().take(free.min(2000) as usize) {
         let id = WorkerId::generate();
         let row = WorkerRow {
             id,
@@ -121,7 +126,7 @@ async fn claims(store: &Store, readings: &[DeviceReading]) -> Vec<(Lease, Worker
     let at =
         |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default().as_secs_f64() * 1e3;
     println!(
-        "claims        {rate:8.0} a second, one after the other, {} devices, p50 {:.1} ms, p99 {:.1} ms",
+        "claims        {rate:8.0} a second, one after the other, {} devices, {free} of them free, p50 {:.1} ms, p99 {:.1} ms",
         readings.len(),
         at(0.5),
         at(0.99)

@@ -40,6 +40,7 @@ create table copied_from (
 
 alter table device add column host text not null default 'local';
 create index device_host on device (host);
+create index device_idle on device (status, host);
 
 -- Milliseconds since the epoch: the one clock by which processes of several machines agree.
 create function clock_milliseconds() returns bigint language sql volatile as $$

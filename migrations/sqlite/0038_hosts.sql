@@ -40,3 +40,4 @@ create table copied_from (
 
 alter table device add column host text not null default 'local';
 create index device_host on device (host);
+create index device_idle on device (status, host);

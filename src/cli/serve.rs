@@ -107,6 +107,7 @@ impl Server {
             .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
         let address = listener.local_addr()?;
         let (stop, shutdown) = watch::channel(false);
+        sweep(store.clone());
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
@@ -178,14 +179,19 @@ fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside, leaving: 
 }
 
 /// Starts what goes on beside requests and jobs and is done by one server for all: webhooks, exports, pushes, and
-/// removing what belongs to nothing.
+/// forgetting machines.
 fn done_once(config: &Config, store: &Store, webhook_guard: &Guard, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let (hub, mut tasks) = (config.hub(), JoinSet::new());
     let retries = config.webhook_retry_seconds.clone();
     tasks.spawn(webhook::run(store.clone(), webhook_guard.clone(), retries, stop.clone()));
     tasks.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), stop.clone()));
     tasks.spawn(exports::watch(store.clone(), stop.clone()));
-    sweep(store.clone());
+    let own = store.clone();
+    tasks.spawn(async move {
+        if let Err(error) = own.forget_hosts(clock::now()).await {
+            tracing::warn!(%error, "machines that are gone could not be forgotten");
+        }
+    });
     tasks
 }
 
@@ -212,9 +218,6 @@ fn allow_many_files() {
 /// Removes what deletions have left behind when the server before ended; nobody sees it, so nobody waits for it.
 fn sweep(store: Store) {
     tokio::spawn(async move {
-        if let Err(error) = store.forget_hosts(clock::now()).await {
-            tracing::warn!(%error, "machines that are gone could not be forgotten");
-        }
         for swept in [store.sweep_jobs().await, store.sweep_unnamed().await] {
             match swept {
                 Ok(0) => {}

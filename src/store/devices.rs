@@ -5,6 +5,8 @@
 //! model hold one together. A failed device takes no jobs until a
 //! check finds it well.
 
+use std::collections::HashMap;
+
 use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -267,13 +269,18 @@ pub(super) async fn hold(connection: &mut AnyConnection, job: JobId, names: &[St
     Ok(())
 }
 
-/// The devices as placement sees them. A worker that asks for a job on `asking` waits for one.
+/// The devices as placement sees them. A worker that asks for a job on `asking` waits for one; it is told of no hosts on
+/// which nothing could start: a large fleet is busy but for a few devices, and every claim looks at them.
 pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, now: Timestamp) -> Result<Vec<Slot>> {
     let rows = sqlx::query(
         "select name, status, memory_total, memory_free,
                 name = $2 or exists (select 1 from worker w where w.device = device.name and w.ended_at is null
                                      and w.seen_at >= $1) as attended
-         from device order by host, number, name",
+         from device
+         where $2 = '' or name = $2 or host in (select host from device where status = 'idle')
+            or exists (select 1 from holding h join job j on j.id = h.job_id
+                       where h.device = device.name and j.base is not null)
+         order by host, number, name",
     )
     .bind(now.0 - ATTENDED_MILLISECONDS)
     .bind(asking.unwrap_or_default())
@@ -282,16 +289,20 @@ pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, 
     let held = sqlx::query(
         "select h.device, j.id, j.memory_bytes, j.base, j.base_bytes, j.crashes, j.step, j.steps, a.started_at,
                 a.first_step
-         from holding h join job j on j.id = h.job_id left join attempt a on a.job_id = j.id and a.number = j.attempt
+         from holding h join job j on j.id = h.job_id join device d on d.name = h.device
+              left join attempt a on a.job_id = j.id and a.number = j.attempt
+         where $1 = '' or d.name = $1 or d.host in (select host from device where status = 'idle') or j.base is not null
          order by j.id",
     )
+    .bind(asking.unwrap_or_default())
     .fetch_all(connection)
     .await?;
     let mut slots = rows.iter().map(slot).collect::<Result<Vec<Slot>>>()?;
+    let places: HashMap<String, usize> =
+        slots.iter().enumerate().map(|(place, slot)| (slot.name.clone(), place)).collect();
     for row in &held {
-        let device: &str = row.try_get("device")?;
-        if let Some(slot) = slots.iter_mut().find(|slot| slot.name == device) {
-            slot.holders.push(holder(row, now)?);
+        if let Some(place) = places.get(row.try_get::<&str, _>("device")?) {
+            slots[*place].holders.push(holder(row, now)?);
         }
     }
     Ok(slots)

@@ -1,5 +1,5 @@
 //! Which of several servers does what is done once for all of them: takes jobs back from machines that are silent, sends
-//! webhooks, makes exports, pushes them, removes what belongs to nothing. A row of the database says who leads, for a
+//! webhooks, makes exports, pushes them. A row of the database says who leads, for a
 //! short time by the database's clock, and whoever leads renews it. One that cannot stops leading before another begins;
 //! and since everything that it does is done in transactions, two that believed to lead for a moment would do no harm.
 

@@ -6524,9 +6524,9 @@ export interface components {
             instance: string;
             /**
              * @description Stable, machine-readable reason. An open set: be ready for words that you do not know.
+             * @example nul_character
              * @example invalid_json
              * @example invalid_parameter
-             * @example invalid_idempotency_key
              */
             code: string;
             request_id: string;
@@ -9181,7 +9181,7 @@ export interface components {
         WeightDtype: "f32" | "bf16";
     };
     responses: {
-        /** @description The request cannot be read: a parameter, a header or the body is malformed. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+        /** @description The request cannot be read: a parameter, a header or the body is malformed. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
         BadRequest: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -9257,7 +9257,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The server is busy or about to end; try again after a while. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+        /** @description The server is busy or about to end; try again after a while. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -9411,7 +9411,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             500: components["responses"]["Internal"];
-            /** @description Not ready. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description Not ready. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9451,7 +9451,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeyList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9498,7 +9498,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9646,7 +9646,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditEntryList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9687,7 +9687,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ChatCompletionChunk"];
                 };
             };
-            /** @description Not JSON, or a field is at fault. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON, or a field is at fault. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9745,7 +9745,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description No device is idle, or the one that answered was needed or failed. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9786,7 +9786,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10277,7 +10277,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["Completion"];
                 };
             };
-            /** @description Not JSON, or a field is at fault. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON, or a field is at fault. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10335,7 +10335,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description No device is idle, or the one that answered was needed or failed. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description No device is idle, or the one that answered was needed or failed. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10442,7 +10442,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetCheck"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10611,7 +10611,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10701,7 +10701,7 @@ export interface operations {
                     "application/json": components["schemas"]["RowPromptList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10766,7 +10766,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetRowList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10820,7 +10820,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10948,7 +10948,7 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11006,7 +11006,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11055,7 +11055,7 @@ export interface operations {
                     "application/json": components["schemas"]["BuiltinDatasetList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11201,7 +11201,7 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11334,7 +11334,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11431,7 +11431,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersionList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11539,7 +11539,7 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
-            /** @description A parameter is unknown, or the upload was cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is unknown, or the upload was cut off. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11598,7 +11598,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["Internal"];
-            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description The hub cannot be reached. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11674,7 +11674,7 @@ export interface operations {
                     "application/json": components["schemas"]["EvaluationList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11722,7 +11722,7 @@ export interface operations {
                     "application/json": components["schemas"]["Evaluation"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11793,7 +11793,7 @@ export interface operations {
                     "application/json": components["schemas"]["EvaluationComparison"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11915,7 +11915,7 @@ export interface operations {
                     "application/json": components["schemas"]["EvaluationPromptList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12004,7 +12004,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12059,7 +12059,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExportList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12101,7 +12101,7 @@ export interface operations {
                     "application/json": components["schemas"]["Export"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12570,7 +12570,7 @@ export interface operations {
                     "application/json": components["schemas"]["FileObjectList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12610,7 +12610,7 @@ export interface operations {
                     "application/json": components["schemas"]["FileObject"];
                 };
             };
-            /** @description Not a form, or cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not a form, or cut off. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12848,7 +12848,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraderRun"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12909,7 +12909,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraderBody"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12975,7 +12975,7 @@ export interface operations {
                     "application/json": components["schemas"]["FineTuningJobList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13022,7 +13022,7 @@ export interface operations {
                     "application/json": components["schemas"]["FineTuningJob"];
                 };
             };
-            /** @description Not JSON, or the key is malformed. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON, or the key is malformed. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13190,7 +13190,7 @@ export interface operations {
                     "application/json": components["schemas"]["FineTuningCheckpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13245,7 +13245,7 @@ export interface operations {
                     "application/json": components["schemas"]["FineTuningEventList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13437,7 +13437,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13616,7 +13616,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Not JSON, or a parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON, or a parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13918,7 +13918,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14016,7 +14016,7 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14124,7 +14124,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14240,7 +14240,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14301,7 +14301,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14427,7 +14427,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14533,7 +14533,7 @@ export interface operations {
                     "application/xml": string;
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14666,7 +14666,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobRolloutList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14730,7 +14730,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutJudgement"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14892,7 +14892,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14958,7 +14958,7 @@ export interface operations {
                     "application/json": components["schemas"]["MetricTables"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15037,7 +15037,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15084,7 +15084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Model"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15128,7 +15128,7 @@ export interface operations {
             };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
-            /** @description The hub cannot be reached, or asks for fewer requests. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
+            /** @description The hub cannot be reached, or asks for fewer requests. Codes: `database_damaged`, `shutting_down`, `database_unavailable`, `storage_unavailable`, `overloaded`, `too_many_streams`, `no_idle_device`, `preempted`, `worker_lost`, `out_of_memory`, `inference_timeout` */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15295,7 +15295,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProjectList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15378,7 +15378,7 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15470,7 +15470,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutSetList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15518,7 +15518,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutSet"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15879,7 +15879,7 @@ export interface operations {
                     "application/json": components["schemas"]["FrontierAnswer"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16021,7 +16021,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutSet"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16126,7 +16126,7 @@ export interface operations {
                     "application/json": components["schemas"]["RolloutList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16187,7 +16187,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16331,7 +16331,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16466,7 +16466,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16551,7 +16551,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadPart"];
                 };
             };
-            /** @description Not a form, or cut off. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not a form, or cut off. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16645,7 +16645,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifierList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16692,7 +16692,7 @@ export interface operations {
                     "application/json": components["schemas"]["Verifier"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16763,7 +16763,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifierTest"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16920,7 +16920,7 @@ export interface operations {
                     "application/json": components["schemas"]["Verifier"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17004,7 +17004,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifierAudit"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17079,7 +17079,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifierTest"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17254,7 +17254,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpointList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17301,7 +17301,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17468,7 +17468,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            /** @description Not JSON. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17557,7 +17557,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
-            /** @description A parameter is invalid. Codes: `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

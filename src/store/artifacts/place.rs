@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 use tokio::runtime::Handle;
 
 use super::Artifact;
-use super::intact::{Intact, StoredFile};
+use super::intact::{Damaged, Intact, StoredFile};
 use super::location::Location;
 use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{JobId, Manifest, Timestamp};
@@ -116,7 +116,8 @@ impl Place {
     pub fn read(&self, file: &StoredFile) -> io::Result<impl Read + Seek + use<>> {
         let path = self.path(&file.location);
         match (self.intact.open(&path, file), &self.bucket) {
-            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
+            // A copy that a disk has changed is brought again.
+            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound || Damaged::is(&error) => {
                 let handle = Handle::try_current().map_err(io::Error::other)?;
                 handle.block_on(self.bring(bucket, file.name())).map_err(unread)?;
                 self.intact.open(&path, file)
