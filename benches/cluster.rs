@@ -38,6 +38,11 @@ fn main() {
         let readings: Vec<DeviceReading> = (0..devices).map(|n| reading(n, devices, free)).collect();
         store.set_devices(&readings, NOW).await.expect("devices are stored");
         submissions(&store, queued).await;
+        // As PostgreSQL does by itself within a minute.
+        if let Some(address) = &address {
+            let done = std::process::Command::new("psql").args(["-qc", "analyze", address]).status();
+            assert!(done.expect("psql is there").success());
+        }
         let leases = claims(&store, &readings, free).await;
         events(&open, &leases).await;
     });
@@ -135,13 +140,13 @@ async fn claims(store: &Store, readings: &[DeviceReading], free: u32) -> Vec<(Le
 }
 
 async fn events(open: &impl AsyncFn() -> Store, leases: &[(Lease, WorkerId)]) {
-    for batch in [1, 16, 128] {
+    for (turn, batch) in (0..).zip([1, 16, 128]) {
         let mut tasks = JoinSet::new();
         let began = Instant::now();
         for (lease, _) in leases.iter().take(WRITERS as usize).copied() {
             let own = open().await;
             tasks.spawn(async move {
-                let (mut written, mut step) = (0_u64, 0);
+                let (mut written, mut step) = (0_u64, turn * 1_000_000);
                 while began.elapsed() < LASTS {
                     let events: Vec<NewEvent> = (0..batch).map(|n| event(step + n)).collect();
                     own.record(lease, &events, NOW).await.expect("the lease is good");

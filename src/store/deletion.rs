@@ -138,7 +138,7 @@ impl Store {
 
     /// Whether something may still get its row, in a bucket that other servers write to.
     async fn is_on_the_way(&self, entry: &Entry) -> Result<bool> {
-        Ok(self.place().is_remote() && self.place().age(entry).await?.is_none_or(|age| age <= ON_THE_WAY))
+        Ok(self.place().stored_age(&entry.location).await?.is_some_and(|age| age <= ON_THE_WAY))
     }
 
     /// Writes down what the sample of a job's completions takes.

@@ -278,12 +278,18 @@ mod tests {
             let dataset = json!({"train": "builtin:arithmetic"});
             let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
             own.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap();
-            let lease = own.claim(worker, &reading.name, NOW).await.unwrap().unwrap().lease;
+            let job = own.claim(worker, &reading.name, NOW).await.unwrap().unwrap().lease.job;
+            let number = u64::from(reading.number);
             writers.spawn(async move {
                 for turn in 0..60 {
                     let event = NewEvent::warning(format!("turn {turn}"), "test", LogDetail::None {});
-                    let events = vec![event; 1 + turn % 7];
-                    while own.record(lease, &events, NOW).await.is_err() {}
+                    let mut tx = own.begin_in_job().await.unwrap();
+                    for _ in 0..1 + turn % 7 {
+                        append(tx.connection(), job, &event, NOW).await.unwrap();
+                    }
+                    // Some take longer than others.
+                    tokio::time::sleep(std::time::Duration::from_millis((number * 7 + turn * 3) % 11)).await;
+                    tx.commit().await.unwrap();
                 }
             });
         }

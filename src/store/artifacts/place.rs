@@ -323,9 +323,14 @@ impl Place {
 
     /// How long nothing of an entry has been written, where that is known.
     pub(in crate::store) async fn age(&self, entry: &Entry) -> Result<Option<Duration>> {
-        let Some(bucket) = self.bucket.as_ref().filter(|_| entry.age.is_none()) else { return Ok(entry.age) };
         // Of a folder in a bucket nothing is known but its files.
-        let files = bucket.list_all(&entry.location.0).await?;
+        if entry.age.is_none() { self.stored_age(&entry.location).await } else { Ok(entry.age) }
+    }
+
+    /// The same of what is in the bucket of a folder; none where that is nothing.
+    pub(in crate::store) async fn stored_age(&self, folder: &Location) -> Result<Option<Duration>> {
+        let Some(bucket) = &self.bucket else { return Ok(None) };
+        let files = bucket.list_all(&folder.0).await?;
         Ok(files.iter().filter_map(|file| file.written).max().and_then(since))
     }
 
