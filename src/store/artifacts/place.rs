@@ -170,7 +170,7 @@ impl Place {
         Ok(())
     }
 
-    /// Gives what was laid out with [`Staged::publish_here`], and is complete now, its place for all machines.
+    /// Gives what was laid out with [`Staged::lay`], and is complete now, its place for all machines.
     pub async fn complete(&self, what: &Location) -> Result<()> {
         self.send(&self.path(what), what).await
     }
