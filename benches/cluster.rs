@@ -6,14 +6,17 @@
 //! ```
 //!
 //! Without a PostgreSQL beside it SQLite is measured. `scripts/postgres.sh` starts one that does not sync, so that these are
-//! figures of the statements and not of a disk.
+//! figures of the statements and not of a disk. With an object storage beside it (`scripts/cluster.sh`, or
+//! `scripts/seaweedfs.sh`) a file of a gigabyte goes there and comes back, by curl and by the store in turn.
 
+use std::fs::File;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anneal::job::event::StepMetrics;
-use anneal::job::{DeviceProcess, DeviceReading, EventBody, JobKind, NewEvent, Timestamp, WorkerId};
+use anneal::job::{DeviceProcess, DeviceReading, EventBody, FileId, JobKind, NewEvent, Timestamp, WorkerId};
 use anneal::spec::Resolved;
-use anneal::store::{Ended, Lease, NewJob, Store, WorkerRow};
+use anneal::store::{BucketAddress, Ended, Lease, Location, NewJob, Store, WorkerRow};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -45,7 +48,79 @@ fn main() {
         }
         let leases = claims(&store, &readings, free).await;
         events(&open, &leases).await;
+        if let Ok(url) = std::env::var("ANNEAL_TEST_S3") {
+            transfers(&format!("{url}/bench")).await;
+        }
     });
+}
+
+/// Megabytes a second of one large file, to the storage and back.
+async fn transfers(url: &str) {
+    const TURNS: u32 = 3;
+    let environment: Vec<(String, String)> = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+    let address = BucketAddress { url: url.to_owned(), environment, redirects: false };
+    let machine = || tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the target directory is writable");
+    let (one, two) = (machine(), machine());
+    let store = Store::open_at(one.path(), None, Some(&address)).await.expect("it opens");
+    let other = Store::open_at(two.path(), None, Some(&address)).await.expect("it opens");
+    let megabytes = u64::from(number("MEGABYTES", 1000));
+    let rate = |began: Instant| megabytes as f64 / began.elapsed().as_secs_f64();
+    let mut rates = [const { Vec::new() }; 4];
+    for _ in 0..TURNS {
+        let staged = store.place().stage();
+        let mut file = staged.create().expect("the disk has room");
+        let block: Vec<u8> = (0..1_000_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for _ in 0..megabytes {
+            file.write_all(&block).expect("the disk has room");
+        }
+        file.sync_all().expect("the disk has room");
+        let location = Location::file(FileId::generate());
+        let began = Instant::now();
+        staged.publish(&location).await.expect("it is stored");
+        rates[1].push(rate(began));
+        let path = store.place().fetch(&location).await.expect("it is here");
+        let began = Instant::now();
+        curl(&["-T", &path.display().to_string()], &format!("{url}/by-curl"));
+        rates[0].push(rate(began));
+        let (began, copy) = (Instant::now(), two.path().join("by-curl"));
+        curl(&["-o", &copy.display().to_string()], &format!("{url}/by-curl"));
+        File::open(&copy).and_then(|file| file.sync_all()).expect("the disk has room");
+        rates[2].push(rate(began));
+        std::fs::remove_file(&copy).expect("it is there");
+        let began = Instant::now();
+        let brought = other.place().fetch(&location).await.expect("it comes");
+        rates[3].push(rate(began));
+        assert_eq!(brought.metadata().expect("it is there").len(), megabytes * 1_000_000);
+        for place in [store.place(), other.place()] {
+            place.remove(&location).await;
+        }
+    }
+    let [up_by_curl, up, down_by_curl, down] = rates.map(|mut rates| {
+        rates.sort_unstable_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    });
+    println!(
+        "up            {up:8.0} MB a second, {megabytes} MB; {up_by_curl:.0} by curl: {:.0} %",
+        up / up_by_curl * 100.0
+    );
+    println!(
+        "down          {down:8.0} MB a second, {megabytes} MB; {down_by_curl:.0} by curl: {:.0} %",
+        down / down_by_curl * 100.0
+    );
+}
+
+/// Talks to the storage as a program that knows nothing of anneal.
+fn curl(arguments: &[&str], url: &str) {
+    let variable = |name| std::env::var(name).expect("scripts/seaweedfs.sh sets it");
+    let user = format!("{}:{}", variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"));
+    let address = url.replace("s3:/", &variable("AWS_ENDPOINT_URL"));
+    let done = std::process::Command::new("curl")
+        .args(["-fsS", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user", &user])
+        .args(["-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD"])
+        .args(arguments)
+        .arg(address)
+        .status();
+    assert!(done.expect("curl is there").success());
 }
 
 fn reading(number: u32, devices: u32, free: u32) -> DeviceReading {

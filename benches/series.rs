@@ -70,7 +70,7 @@ fn series(criterion: &mut Criterion) {
         ("from 123457 to 654321 in 1000 points", 123_457..=654_321, 1000),
         ("the last 5000 in 1000 points", STEPS - 4999..=STEPS, 1000),
     ] {
-        let query = MetricQuery { names: &[], steps, points, last: false };
+        let query = MetricQuery { names: &[], steps, points };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let all = runtime.block_on(store.metrics(job, &query)).expect("metrics can be read");

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# cluster.sh COMMAND...: runs a command beside a PostgreSQL, an object storage and a library that sets clocks wrong, as
-# tests/cluster.rs needs them.
+# cluster.sh COMMAND...: runs a command beside a PostgreSQL, an object storage, a library that sets clocks wrong and a proxy
+# that it can start, as tests/cluster.rs needs them.
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 library=$(echo /usr/lib/*/faketime/libfaketimeMT.so.1)
-if [ ! -e "$library" ]; then
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends libfaketime; } >/dev/null
+if [ ! -e "$library" ] || ! command -v haproxy >/dev/null; then
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends libfaketime haproxy; } >/dev/null
   library=$(echo /usr/lib/*/faketime/libfaketimeMT.so.1)
 fi
 here=$PWD

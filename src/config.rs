@@ -68,6 +68,11 @@ pub struct SettingArgs {
     #[arg(long, env = ARTIFACTS, value_name = "URL", global = true)]
     pub artifacts: Option<String>,
 
+    /// Most bytes of copies that the data directory keeps of what is in the object storage; those go first that nobody has
+    /// asked for for longest [default: half of its disk]
+    #[arg(long, env = "ANNEAL_MAX_COPIED_BYTES", value_name = "BYTES", global = true)]
+    pub max_copied_bytes: Option<u64>,
+
     /// Send clients to the object storage for what they download, with addresses that let in for 15 minutes; they must be
     /// able to reach it [default: false]
     #[arg(long, env = "ANNEAL_REDIRECT_DOWNLOADS", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
@@ -235,6 +240,7 @@ pub struct Config {
     pub database: Option<DatabaseUrl>,
     /// None: in the data directory.
     pub artifacts: Option<String>,
+    pub max_copied_bytes: Option<u64>,
     pub redirect_downloads: bool,
     pub drain_seconds: u64,
     pub host_name: String,
@@ -279,6 +285,7 @@ impl Config {
             host_name: args.host_name.or(file.host_name).unwrap_or_else(|| host_name(database.as_ref())),
             database,
             artifacts: args.artifacts.or(file.artifacts),
+            max_copied_bytes: args.max_copied_bytes.or(file.max_copied_bytes),
             redirect_downloads: args.redirect_downloads.or(file.redirect_downloads).unwrap_or(false),
             drain_seconds: args.drain_seconds.or(file.drain_seconds).unwrap_or(0),
             listen: args.listen.or(file.listen).unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),

@@ -1,15 +1,23 @@
 //! Several servers on one PostgreSQL and one bucket: one service to whoever talks to any of them, whatever of it breaks.
 //! Started with both beside them: `scripts/cluster.sh cargo test --test cluster`; not part of a plain `cargo test`.
 
+#[path = "common/between.rs"]
+mod between;
 mod common;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Server, data_dir, signal, small_spec};
+use futures_util::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore, ObjectStoreExt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -48,9 +56,9 @@ impl Cluster {
             }
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
-        command.args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "warn", "--lease-seconds", LEASE]);
+        command.args(["serve", "--supervised", "--log", "warn", "--lease-seconds", LEASE]);
         command.arg("--data-dir").arg(data).args(["--host-name", &format!("host-{host}")]).args(arguments);
-        command.env("ANNEAL_DATABASE", &self.database);
+        command.env("ANNEAL_DATABASE", &self.database).env("ANNEAL_LISTEN", "127.0.0.1:0");
         if let Some(bucket) = &self.bucket {
             command.env("ANNEAL_ARTIFACTS", bucket);
         }
@@ -300,6 +308,217 @@ fn a_job_waits_for_an_object_storage_that_stands_still_while_it_publishes() {
     assert_ne!(during["status"], "succeeded", "nothing was published meanwhile");
     assert_eq!(weights(&server, &job), expected);
     assert_eq!(server.job(&job)["attempt"], 1);
+}
+
+/// What an object storage answers when it does not let in, has too much to do, is full; and one that takes its time.
+#[test]
+fn a_job_waits_for_an_object_storage_that_refuses_and_trains_beside_one_that_is_slow() {
+    let spec = small_spec();
+    let expected = undisturbed(&spec);
+    let cluster = Cluster::new(1);
+    let between = between::Between::before(&variable("AWS_ENDPOINT_URL"));
+    let server = cluster.start_with(0, &["--devices", "cpu"], &[("AWS_ENDPOINT_URL", &between.url)]);
+    let rows = |number: usize| format!("{{\"prompt\": \"{number}+1=\", \"answer\": \"{}\"}}\n", number + 1);
+    let upload =
+        |number| server.post_bytes("/v1/datasets", rows(number).as_bytes(), &[("content-type", "application/jsonl")]);
+    // Each checkpoint takes a second or more, and steps are taken meanwhile.
+    between.let_through(Duration::from_millis(500));
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["step"].as_u64() >= Some(2));
+    for (status, answer, code) in
+        [(403, 503, "storage_unavailable"), (503, 503, "storage_unavailable"), (507, 507, "storage_full")]
+    {
+        let before = (between.refused(), server.job(&job)["step"].as_u64().unwrap());
+        between.refuse(status);
+        let refused = upload(status as usize);
+        assert_eq!((refused.status, &refused.json()["code"]), (answer, &json!(code)), "{}", refused.json());
+        assert!(!refused.header("retry-after").is_empty() || answer == 507, "{:?}", refused.json());
+        let deadline = Instant::now() + PATIENCE;
+        while between.refused() < before.0 + 2 {
+            assert!(Instant::now() < deadline, "nobody asked");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        between.let_through(Duration::from_millis(100));
+        assert_eq!(upload(status as usize).status, 201, "the same again");
+    }
+    assert_eq!(weights(&server, &job), expected);
+    let job = server.job(&job);
+    assert_eq!(job["attempt"], 1, "{job}");
+}
+
+/// The engine does not wait for its checkpoint to arrive, and what was done behind it is in the next one.
+#[test]
+fn a_job_trains_while_its_checkpoint_is_on_its_way() {
+    let mut spec = small_spec();
+    spec["checkpoints"] = json!({"every_steps": 6});
+    let expected = undisturbed(&spec);
+    let cluster = Cluster::new(1);
+    let between = between::Between::before(&variable("AWS_ENDPOINT_URL"));
+    let server = cluster.start_with(0, &["--devices", "cpu"], &[("AWS_ENDPOINT_URL", &between.url)]);
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["step"].as_u64() >= Some(1));
+    between.refuse(403);
+    server.wait_until(&job, |job| job["step"].as_u64() >= Some(11));
+    let list = server.get(&format!("/v1/jobs/{job}/checkpoints")).json();
+    assert!(list["data"].as_array().unwrap().iter().all(|checkpoint| checkpoint["step"] != 6), "{list}");
+    between.let_through(Duration::ZERO);
+    assert_eq!(weights(&server, &job), expected);
+    let list = server.get(&format!("/v1/jobs/{job}/checkpoints")).json();
+    assert!(list["data"].as_array().unwrap().iter().any(|checkpoint| checkpoint["step"] == 6), "{list}");
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let done = Command::new(program).args(arguments).env("PGOPTIONS", "-c client_min_messages=error").status();
+    assert!(done.unwrap().success(), "{program} {arguments:?}");
+}
+
+/// Copies all objects of one prefix of the bucket to another.
+fn copy_objects(from: &str, to: &str) {
+    let ((bucket, from), (_, to)) = (split(from), split(to));
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let storage = AmazonS3Builder::from_env().with_bucket_name(bucket).build().unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let all: Vec<_> = storage.list(Some(&Key::from(from))).try_collect().await.unwrap();
+        for object in &all {
+            let name = object.location.as_ref().strip_prefix(from).unwrap();
+            storage.copy(&object.location, &Key::from(format!("{to}{name}"))).await.unwrap();
+        }
+        assert!(all.len() > 10, "{all:?}");
+    });
+}
+
+fn split(address: &str) -> (&str, &str) {
+    address.trim_start_matches("s3://").split_once('/').unwrap()
+}
+
+/// As docs/cluster.md has it: the rows of one moment, then the files, and the keys.
+#[test]
+fn what_was_backed_up_is_a_service_again() {
+    let spec = small_spec();
+    let expected = undisturbed(&spec);
+    let cluster = Cluster::new(1);
+    let server = cluster.start(0);
+    let ended = server.submit(&spec);
+    assert_eq!(weights(&server, &ended), expected);
+    let running = server.submit(&spec);
+    server.wait_until(&running, |job| job["step"].as_u64() >= Some(4));
+
+    let (address, schema) = cluster.database.split_once("?options[search_path]=").unwrap();
+    let (name, folder) = (format!("restored_{schema}"), data_dir());
+    let file = folder.path().join("rows").display().to_string();
+    run("pg_dump", &["--format=custom", "--schema", schema, "--file", &file, address]);
+    let files = cluster.bucket.clone().unwrap();
+    let copied = format!("{files}-copied");
+    copy_objects(&files, &copied);
+    let later = server.submit(&spec);
+    cut_off(server);
+
+    run("psql", &["-qc", &format!("create database {name} locale 'C' template template0"), address]);
+    let address = address.replace("/postgres", &format!("/{name}"));
+    run("pg_restore", &["--dbname", &address, &file]);
+    let database = format!("{address}?options[search_path]={schema}");
+    let restored = Cluster { database, bucket: Some(copied), hosts: vec![data_dir(), data_dir()] };
+    for key in ["secrets.key", "signing.key"] {
+        let from = cluster.hosts[0].path().join(key);
+        if from.exists() {
+            std::fs::copy(from, restored.hosts[0].path().join(key)).unwrap();
+        }
+    }
+    // Another machine: the one that is in the backup was there a moment ago.
+    let server = restored.start(1);
+    assert_eq!(weights(&server, &ended), expected);
+    let list = server.get(&format!("/v1/jobs/{ended}/checkpoints")).json();
+    let model = list["data"].as_array().unwrap().iter().find(|c| c["kind"] == "inference").unwrap();
+    let path = format!("/v1/checkpoints/{}/files/model.safetensors", model["id"].as_str().unwrap());
+    assert_eq!(server.get(&path).status, 200, "its files are there");
+    assert_eq!(server.get(&format!("/v1/jobs/{later}")).status, 404, "what came later is not");
+    assert_eq!(weights(&server, &running), expected, "it went on from its last checkpoint");
+    assert!(server.job(&running)["attempt"].as_u64() >= Some(2));
+}
+
+/// `deploy/haproxy.cfg` before servers at two ports; ends when dropped.
+struct Proxy {
+    child: Child,
+    base: String,
+}
+
+impl Proxy {
+    fn before(ports: [u16; 2], folder: &Path) -> Self {
+        let (file, own) = (folder.join("haproxy.cfg"), free_port());
+        let text = include_str!("../deploy/haproxy.cfg").replace("bind :8080", &format!("bind 127.0.0.1:{own}"));
+        let text = text.replace("one:8080", &format!("127.0.0.1:{}", ports[0]));
+        std::fs::write(&file, text.replace("two:8080", &format!("127.0.0.1:{}", ports[1]))).unwrap();
+        let child = Command::new("haproxy").args(["-db", "-q", "-f"]).arg(&file).spawn().expect("haproxy starts");
+        Self { child, base: format!("http://127.0.0.1:{own}") }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Whoever talks to the proxy notices nothing while a server that drains is replaced, and then the other.
+#[test]
+fn servers_are_replaced_one_by_one_and_no_request_is_lost() {
+    const CLIENTS: usize = 4;
+    let (cluster, ports) = (Cluster::new(2), [free_port(), free_port()]);
+    let start = |host: usize| {
+        let address = format!("127.0.0.1:{}", ports[host]);
+        cluster.start_with(host, &["--devices", "cpu", "--drain-seconds", "2"], &[("ANNEAL_LISTEN", &address)])
+    };
+    let mut servers = [start(0), start(1)].map(Some);
+    let proxy = Proxy::before(ports, cluster.hosts[0].path());
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let ready =
+        |port: u16| agent.get(format!("http://127.0.0.1:{port}/readyz")).call().is_ok_and(|a| a.status() == 200);
+    let deadline = Instant::now() + PATIENCE;
+    while !agent.get(format!("{}/readyz", proxy.base)).call().is_ok_and(|answer| answer.status() == 200) {
+        assert!(Instant::now() < deadline, "the proxy finds no server");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let is_over = AtomicBool::new(false);
+    let ask = |client: usize| {
+        let mut asked = 0;
+        while !is_over.load(Ordering::SeqCst) {
+            let made = agent
+                .post(format!("{}/v1/jobs", proxy.base))
+                .header("idempotency-key", format!("{client}-{asked}"))
+                .send_json(small_spec())
+                .unwrap();
+            assert_eq!(made.status(), 201, "request {asked} of client {client}");
+            let made: Value = made.into_body().read_json().unwrap();
+            let read = agent.get(format!("{}/v1/jobs/{}", proxy.base, made["id"].as_str().unwrap())).call().unwrap();
+            assert_eq!(read.status(), 200, "request {asked} of client {client}");
+            asked += 2;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        asked
+    };
+    let asked: usize = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || ask(client))).collect();
+        for host in 0..2 {
+            std::thread::sleep(Duration::from_secs(1));
+            servers[host].take().unwrap().terminate();
+            servers[host] = Some(start(host));
+            let deadline = Instant::now() + PATIENCE;
+            while !ready(ports[host]) {
+                assert!(Instant::now() < deadline);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            // The proxy looks twice a second.
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        is_over.store(true, Ordering::SeqCst);
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    println!("{asked} requests through a proxy while both servers were replaced; all answered");
 }
 
 #[test]

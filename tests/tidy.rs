@@ -82,9 +82,9 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "error", "files", "key_file", "vault", "checksums", "backend", "bucket", "statement", "memo", "migrations", "attempts", "audit", "keys", "sessions", "metrics", "names", "projects", "quota", "requests", "life", "hosts",
+        "error", "files", "key_file", "vault", "checksums", "backend", "bucket", "statement", "statuses", "memo", "migrations", "attempts", "audit", "keys", "sessions", "names", "projects", "quota", "requests", "life", "hosts",
         // A job's log, its status, and the right to run it.
-        "events", "devices", "transitions", "lease", "workers", "reports", "inputs", "provenance",
+        "events", "devices", "transitions", "lease", "workers", "metric_blocks", "reports", "metrics", "inputs", "provenance",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.

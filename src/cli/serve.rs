@@ -26,7 +26,7 @@ use crate::verifier::{Outside, sandbox};
 use crate::webhook;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
-use crate::worker::{exports, leadership, liveness, space};
+use crate::worker::{copies, exports, leadership, liveness, space};
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -131,6 +131,7 @@ impl Server {
         let unsettled = (!settled).then(|| readings.clone());
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, leads.clone(), shutdown.clone()));
         workers.spawn(space::watch(store.clone(), shutdown.clone()));
+        workers.spawn(copies::watch(store.clone(), config.max_copied_bytes, shutdown.clone()));
         // A model is brought by the machine on which it was laid out.
         workers.spawn(import::watch(store.clone(), config.hub(), shutdown.clone()));
         try_programs(config);

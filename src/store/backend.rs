@@ -33,8 +33,9 @@ enum Kind {
 pub(super) enum Alone {
     /// Everybody who does not confine himself to one job: queue, devices, projects and names are as they were read.
     Everywhere,
-    /// Who writes to the same job, from the fence on, which must be the first statement; the job's status is not changed.
-    InJob,
+    /// Who writes to the row that the first statement writes to, such as the fence. No job's status is changed, and no
+    /// row that others read before they write.
+    OnRow,
 }
 
 impl Backend {

@@ -1,6 +1,9 @@
 //! Object storage, as Amazon's S3 has it, where files are when several machines share them. An object is whole or not
 //! there; what is written under a name stays as it is until it is removed.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +16,7 @@ use object_store::{
     BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
     RetryConfig, WriteMultipart,
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::io::StreamReader;
 
 use super::{Result, StoreError};
@@ -23,7 +26,7 @@ use crate::job::Timestamp;
 const PART_BYTES: usize = 16 << 20;
 const PARTS_AT_ONCE: usize = 4;
 /// Larger files come in pieces of this size, a few at a time.
-const PIECE_BYTES: u64 = 32 << 20;
+const PIECE_BYTES: u64 = 16 << 20;
 const PIECES_AT_ONCE: usize = 4;
 /// The most files that are removed, brought or asked for at a time.
 const FILES_AT_ONCE: usize = 8;
@@ -70,6 +73,11 @@ pub(super) struct Object {
 
 impl Bucket {
     pub fn open(address: &BucketAddress) -> Result<Self> {
+        Self::patient(address, RETRY)
+    }
+
+    /// One that tries a request again by itself for so long.
+    fn patient(address: &BucketAddress, retry_timeout: Duration) -> Result<Self> {
         let wrong = |detail: String| StoreError::Conflict(format!("artifacts: {detail}"));
         let rest = address.url.strip_prefix("s3://").ok_or_else(|| wrong("must begin with s3://".to_owned()))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -88,7 +96,7 @@ impl Bucket {
                 base: 2.0,
             },
             max_retries: 10,
-            retry_timeout: RETRY,
+            retry_timeout,
         };
         let options = ClientOptions::new()
             .with_allow_http(
@@ -142,30 +150,21 @@ impl Bucket {
         writer.finish().await.map(drop).map_err(failed)
     }
 
-    /// Brings an object into a new file, which is synced.
+    /// Brings an object into a new file, which is synced. Some of its pieces are on their way while others are written.
     pub async fn get(&self, name: &str, file: &Path) -> Result<()> {
         let written = |e| StoreError::io("writing", file, e);
-        let mut to = tokio::fs::File::create(file).await.map_err(written)?;
-        let mut pieces = Box::pin(self.pieces(name).await?);
-        while let Some(piece) = pieces.next().await {
-            to.write_all(&piece.map_err(|error| refused("reading", name, error))?).await.map_err(written)?;
-        }
-        to.flush().await.map_err(written)?;
-        to.sync_all().await.map_err(written)
-    }
-
-    /// An object in pieces, some of which are on their way while others are taken.
-    async fn pieces(
-        &self,
-        name: &str,
-    ) -> Result<impl futures_util::Stream<Item = object_store::Result<bytes::Bytes>> + use<>> {
-        let (store, key, length) = (Arc::clone(&self.store), self.key(name), self.size(name).await?);
-        let begins = (0..length).step_by(PIECE_BYTES as usize);
-        let piece = move |begin: u64| {
-            let (store, key) = (Arc::clone(&store), key.clone());
-            async move { store.get_range(&key, begin..(begin + PIECE_BYTES).min(length)).await }
+        let length = self.size(name).await?;
+        let to = Arc::new(File::create(file).map_err(written)?);
+        let piece = async |begin: u64| {
+            let range = begin..(begin + PIECE_BYTES).min(length);
+            let bytes = self.store.get_range(&self.key(name), range).await;
+            let bytes = bytes.map_err(|error| refused("reading", name, error))?;
+            let to = Arc::clone(&to);
+            blocking(move || to.write_all_at(&bytes, begin)).await.map_err(written)
         };
-        Ok(futures_util::stream::iter(begins).map(piece).buffered(PIECES_AT_ONCE))
+        let pieces = futures_util::stream::iter((0..length).step_by(PIECE_BYTES as usize).map(piece));
+        pieces.buffer_unordered(PIECES_AT_ONCE).try_collect::<()>().await?;
+        blocking(move || to.sync_all()).await.map_err(written)
     }
 
     /// `length` bytes of an object from `first` on, as they come.
@@ -233,6 +232,11 @@ impl Bucket {
     }
 }
 
+/// Does what blocks where that keeps nobody else.
+async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
 async fn removed(store: Arc<AmazonS3>, key: Key) -> Result<()> {
     match store.delete(&key).await {
         Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -257,8 +261,8 @@ fn refused(action: &'static str, name: &str, error: object_store::Error) -> Stor
         let missing = std::io::Error::new(std::io::ErrorKind::NotFound, error);
         return StoreError::io(action, Path::new(name), missing);
     }
-    // The status is nowhere but in the text.
-    if error.to_string().contains("507") {
+    // The status is nowhere but in the text, behind these words.
+    if error.to_string().contains("status code: 507") {
         return StoreError::Full(Box::new(error));
     }
     StoreError::Storage { action, name: name.to_owned(), source: error }
@@ -266,6 +270,9 @@ fn refused(action: &'static str, name: &str, error: object_store::Error) -> Stor
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, Write};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use tokio::io::AsyncReadExt;
 
     use super::*;
@@ -342,5 +349,58 @@ mod tests {
         let wrong = Bucket::open(&BucketAddress { url, environment, redirects: false }).unwrap();
         let refused = wrong.size("one").await.unwrap_err();
         assert!(matches!(refused, StoreError::Storage { .. }), "{refused:?}");
+    }
+
+    /// An object storage that answers each request with the next of these statuses, and with the last one for ever; and how
+    /// many it was asked.
+    fn answering(statuses: &'static [u16]) -> (Bucket, Arc<AtomicUsize>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().map_while(std::result::Result::ok) {
+                let mut reader = std::io::BufReader::new(client.try_clone().unwrap());
+                let mut line = String::new();
+                while line != "\r\n" {
+                    line.clear();
+                    reader.read_line(&mut line).unwrap();
+                }
+                let status = statuses[count.fetch_add(1, Ordering::SeqCst).min(statuses.len() - 1)];
+                let head = "etag: \"1\"\r\nconnection: close\r\ncontent-length: 0";
+                write!(client, "HTTP/1.1 {status} Status\r\n{head}\r\n\r\n").unwrap();
+            }
+        });
+        let environment = [
+            ("AWS_ENDPOINT_URL", url.as_str()),
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "nowhere"),
+            ("AWS_ACCESS_KEY_ID", "id"),
+            ("AWS_SECRET_ACCESS_KEY", "key"),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let address = BucketAddress { url: String::from("s3://tests"), environment, redirects: false };
+        (Bucket::patient(&address, Duration::from_secs(1)).unwrap(), asked)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn one_that_has_too_much_to_do_is_asked_again_and_one_that_is_full_or_does_not_let_in_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, b"").unwrap();
+        let (busy, asked) = answering(&[503, 429, 500, 200]);
+        busy.put("jobs/job_1/model", &file).await.unwrap();
+        assert_eq!(asked.load(Ordering::SeqCst), 4);
+        // The id of a job may hold any digits.
+        let (closed, asked) = answering(&[403]);
+        let refused = closed.put("jobs/job_507/model", &file).await.unwrap_err();
+        assert!(matches!(&refused, StoreError::Storage { .. }), "{refused:?}");
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "asking again is in vain");
+        let (full, _) = answering(&[507]);
+        let refused = full.put("jobs/job_1/model", &file).await.unwrap_err();
+        assert!(matches!(&refused, StoreError::Full(_)), "{refused:?}");
+        let (away, _) = answering(&[503]);
+        let refused = away.put("jobs/job_1/model", &file).await.unwrap_err();
+        assert!(matches!(&refused, StoreError::Storage { .. }), "{refused:?}");
     }
 }

@@ -44,6 +44,7 @@ enum Kind {
     Integer,
     Real,
     Text,
+    Bytes,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +53,7 @@ enum Value {
     Integer(i64),
     Real(f64),
     Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Store {
@@ -220,6 +222,7 @@ impl Table {
                 Kind::Integer => row.try_get::<Option<i64>, _>(number)?.map_or(Value::Null, Value::Integer),
                 Kind::Real => row.try_get::<Option<f64>, _>(number)?.map_or(Value::Null, Value::Real),
                 Kind::Text => row.try_get::<Option<String>, _>(number)?.map_or(Value::Null, Value::Text),
+                Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(number)?.map_or(Value::Null, Value::Bytes),
             })
         });
         values.collect()
@@ -232,6 +235,7 @@ fn bind(statement: &mut Statement, value: &Value) {
         Value::Integer(value) => statement.bind(*value),
         Value::Real(value) => statement.bind(*value),
         Value::Text(value) => statement.bind(value.clone()),
+        Value::Bytes(value) => statement.bind(value.clone()),
     };
 }
 
@@ -241,6 +245,7 @@ fn bind_in(row: &mut Values<'_>, value: &Value) {
         Value::Integer(value) => row.bind(*value),
         Value::Real(value) => row.bind(*value),
         Value::Text(value) => row.bind(value.clone()),
+        Value::Bytes(value) => row.bind(value.clone()),
     };
 }
 
@@ -289,6 +294,7 @@ impl Kind {
         match name {
             "integer" | "bigint" => Self::Integer,
             "real" | "double precision" => Self::Real,
+            "blob" => Self::Bytes,
             _ => Self::Text,
         }
     }
@@ -306,6 +312,10 @@ async fn digest(connection: &mut AnyConnection, table: &Table) -> Result<String>
                 Value::Real(value) => digest.update([&[2][..], &value.to_le_bytes()].concat()),
                 Value::Text(value) => {
                     digest.update([&[3][..], &value.len().to_le_bytes()].concat());
+                    digest.update(value);
+                }
+                Value::Bytes(value) => {
+                    digest.update([&[4][..], &value.len().to_le_bytes()].concat());
                     digest.update(value);
                 }
             }

@@ -20,8 +20,8 @@ const OWNED: [&str; 13] = [
     "insert into deleted_event (id, position, project)
      select event.id, position, project from event join job on job.id = job_id where job_id = $1",
     "delete from event where job_id = $1",
-    "delete from metric where job_id = $1",
-    "delete from metric_rollup where job_id = $1",
+    "delete from metric_block where job_id = $1",
+    "delete from metric_point where job_id = $1",
     "delete from attempt where job_id = $1",
     "delete from artifact where job_id = $1",
     "delete from export where job_id = $1",

@@ -11,6 +11,7 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
+use super::statuses::held;
 use super::{Result, Store, StoreError, flag, number, read, read_json, write_json};
 use crate::job::device::split_name;
 use crate::job::event::LogDetail;
@@ -236,31 +237,29 @@ pub(super) async fn free(connection: &mut AnyConnection, job: JobId, now: Timest
         .bind(job.to_string())
         .fetch_all(&mut *connection)
         .await?;
-    if held.is_empty() {
-        return Ok(());
+    for name in held {
+        sqlx::query(
+            "update device set status = 'idle', changed_at = $2
+             where name = $1 and status = 'busy' and not exists (select 1 from holding where device = device.name)",
+        )
+        .bind(name)
+        .bind(now.0)
+        .execute(&mut *connection)
+        .await?;
     }
-    sqlx::query(
-        "update device set status = 'idle', changed_at = $2
-         where name in (select value from json_each($1)) and status = 'busy'
-           and not exists (select 1 from holding where device = device.name)",
-    )
-    .bind(write_json(&held)?)
-    .bind(now.0)
-    .execute(connection)
-    .await?;
     Ok(())
 }
 
 /// Gives devices to a job that begins.
 pub(super) async fn hold(connection: &mut AnyConnection, job: JobId, names: &[String], now: Timestamp) -> Result<()> {
-    sqlx::query(
-        "update device set status = 'busy', changed_at = $2
-         where name in (select value from json_each($1)) and status <> 'busy'",
-    )
-    .bind(write_json(&names)?)
-    .bind(now.0)
-    .execute(&mut *connection)
-    .await?;
+    // One by one, each by its key: they are few, and the table may be large.
+    for name in names {
+        sqlx::query("update device set status = 'busy', changed_at = $2 where name = $1 and status <> 'busy'")
+            .bind(name)
+            .bind(now.0)
+            .execute(&mut *connection)
+            .await?;
+    }
     sqlx::query("insert into holding (device, job_id) select value, $2 from json_each($1)")
         .bind(write_json(&names)?)
         .bind(job.to_string())
@@ -269,34 +268,64 @@ pub(super) async fn hold(connection: &mut AnyConnection, job: JobId, names: &[St
     Ok(())
 }
 
+/// The hosts on which something could start: a device is free, or shared, or has the name `$1`.
+macro_rules! open_hosts {
+    () => {
+        concat!(
+            "with open_host as
+                (select host from device where status = 'idle' union select host from device where name = $1 union
+                 select d.host from job j join holding h on h.job_id = j.id join device d on d.name = h.device
+                 where j.base is not null and j.status in ",
+            held!(),
+            ") "
+        )
+    };
+}
+
+/// Devices of hosts that go one after the other.
+macro_rules! slots_from {
+    ($from:literal) => {
+        concat!(
+            "select d.name, d.status, d.memory_total, d.memory_free,
+                    d.name = $1 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
+                                           and w.seen_at >= $2) as attended
+             from ",
+            $from,
+            " order by d.host, d.number, d.name"
+        )
+    };
+}
+
+/// The jobs that hold devices.
+macro_rules! holders_from {
+    ($from:literal) => {
+        concat!(
+            "select h.device, j.id, j.memory_bytes, j.base, j.base_bytes, j.crashes, j.step, j.steps, a.started_at,
+                    a.first_step
+             from ",
+            $from,
+            " join job j on j.id = h.job_id left join attempt a on a.job_id = j.id and a.number = j.attempt order by j.id"
+        )
+    };
+}
+
 /// The devices as placement sees them. A worker that asks for a job on `asking` waits for one; it is told of no hosts on
 /// which nothing could start: a large fleet is busy but for a few devices, and every claim looks at them.
 pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, now: Timestamp) -> Result<Vec<Slot>> {
-    let rows = sqlx::query(
-        "select name, status, memory_total, memory_free,
-                name = $2 or exists (select 1 from worker w where w.device = device.name and w.ended_at is null
-                                     and w.seen_at >= $1) as attended
-         from device
-         where $2 = '' or name = $2 or host in (select host from device where status = 'idle')
-            or exists (select 1 from holding h join job j on j.id = h.job_id
-                       where h.device = device.name and j.base is not null)
-         order by host, number, name",
-    )
-    .bind(now.0 - ATTENDED_MILLISECONDS)
-    .bind(asking.unwrap_or_default())
-    .fetch_all(&mut *connection)
-    .await?;
-    let held = sqlx::query(
-        "select h.device, j.id, j.memory_bytes, j.base, j.base_bytes, j.crashes, j.step, j.steps, a.started_at,
-                a.first_step
-         from holding h join job j on j.id = h.job_id join device d on d.name = h.device
-              left join attempt a on a.job_id = j.id and a.number = j.attempt
-         where $1 = '' or d.name = $1 or d.host in (select host from device where status = 'idle') or j.base is not null
-         order by j.id",
-    )
-    .bind(asking.unwrap_or_default())
-    .fetch_all(connection)
-    .await?;
+    const SLOTS: &str = slots_from!("device d");
+    const OPEN_SLOTS: &str = concat!(open_hosts!(), slots_from!("open_host o join device d on d.host = o.host"));
+    const HOLDERS: &str = holders_from!("holding h");
+    const OPEN_HOLDERS: &str = concat!(
+        open_hosts!(),
+        holders_from!("open_host o join device d on d.host = o.host join holding h on h.device = d.name")
+    );
+    let (slots, holders) = if asking.is_some() { (OPEN_SLOTS, OPEN_HOLDERS) } else { (SLOTS, HOLDERS) };
+    let name = asking.unwrap_or_default();
+    let attended_since = now.0 - ATTENDED_MILLISECONDS;
+    let rows = sqlx::query(slots).bind(name).bind(attended_since).fetch_all(&mut *connection).await?;
+    let holders = sqlx::query(holders);
+    let holders = if asking.is_some() { holders.bind(name) } else { holders };
+    let held = holders.fetch_all(connection).await?;
     let mut slots = rows.iter().map(slot).collect::<Result<Vec<Slot>>>()?;
     let places: HashMap<String, usize> =
         slots.iter().enumerate().map(|(place, slot)| (slot.name.clone(), place)).collect();

@@ -1,4 +1,4 @@
-//! The event log and the metrics that are read from it.
+//! The event log.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-use super::{Result, Store, StoreError, read, write_json};
+use super::statement::Statement;
+use super::{ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::event::{LogDetail, Logged};
 use crate::job::{Event, EventBody, EventId, EventKind, JobId, NewEvent, Timestamp};
 
@@ -17,20 +18,30 @@ pub(super) async fn append(connection: &mut AnyConnection, job: JobId, event: &N
         .bind(job.to_string())
         .fetch_one(&mut *connection)
         .await?;
-    sqlx::query(
-        "insert into event (id, job_id, seq, type, level, message, data, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
-    )
-    .bind(EventId::generate().to_string())
-    .bind(job.to_string())
-    .bind(seq)
-    .bind(event.body.kind().as_str())
-    .bind(event.level.as_str())
-    .bind(&event.message)
-    .bind(write_json(&event.body)?)
-    .bind(now.0)
-    .execute(connection)
-    .await?;
+    insert(connection, job, seq, std::slice::from_ref(event), now).await
+}
+
+/// Adds events of which the last has number `last` among those of its job, whose row says so already.
+pub(super) async fn insert(
+    connection: &mut AnyConnection,
+    job: JobId,
+    last: i64,
+    events: &[NewEvent],
+    now: Timestamp,
+) -> Result<()> {
+    let texts = events.iter().map(|event| write_json(&event.body)).collect::<Result<Vec<_>>>()?;
+    let numbered: Vec<_> = (last - events.len() as i64 + 1..).zip(events.iter().zip(texts)).collect();
+    for some in numbered.chunks(ROWS) {
+        let mut statement =
+            Statement::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
+        statement.rows(some, |row, (seq, (event, data))| {
+            row.bind(EventId::generate().to_string()).bind(job.to_string()).bind(*seq);
+            row.bind(event.body.kind().as_str()).bind(event.level.as_str()).bind(event.message.clone());
+            row.bind(data.clone()).bind(now.0);
+        });
+        // One is what is told most.
+        statement.finish()?.persistent(some.len() == 1).execute(&mut *connection).await?;
+    }
     Ok(())
 }
 
@@ -71,22 +82,6 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(event).collect()
-    }
-
-    /// The newest values `(name, step, value)` of the named metrics of a job.
-    pub async fn last_metrics(&self, job: JobId, names: &[&str]) -> Result<Vec<(String, u64, f64)>> {
-        let rows = sqlx::query(
-            "select m.name, m.step, m.value from json_each($2) named join metric m on m.job_id = $1
-               and m.name = named.value
-               and m.step = (select max(step) from metric where job_id = $1 and name = named.value)",
-        )
-        .bind(job.to_string())
-        .bind(write_json(&names)?)
-        .fetch_all(&self.readers)
-        .await?;
-        rows.iter()
-            .map(|row| Ok((row.try_get("name")?, row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?)))
-            .collect()
     }
 
     /// At most `limit` events of all jobs behind position `after` and up to position `to`, in the order of the log and
@@ -283,7 +278,7 @@ mod tests {
             writers.spawn(async move {
                 for turn in 0..60 {
                     let event = NewEvent::warning(format!("turn {turn}"), "test", LogDetail::None {});
-                    let mut tx = own.begin_in_job().await.unwrap();
+                    let mut tx = own.begin_on_row().await.unwrap();
                     for _ in 0..1 + turn % 7 {
                         append(tx.connection(), job, &event, NOW).await.unwrap();
                     }

@@ -65,13 +65,7 @@ impl Store {
 
     /// How many tokens a job has trained on.
     pub async fn trained_tokens(&self, job: JobId) -> Result<u64> {
-        let tokens: f64 = sqlx::query_scalar(
-            "select coalesce(sum(value), 0.0) from metric where job_id = $1 and name = 'step/tokens'",
-        )
-        .bind(job.to_string())
-        .fetch_one(&self.readers)
-        .await?;
-        Ok(tokens as u64)
+        Ok(self.metric_sum(job, "step/tokens").await?.round() as u64)
     }
 
     /// The finished models of one job, or of all, by id.

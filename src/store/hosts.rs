@@ -1,8 +1,6 @@
 //! The machines whose servers share a database: their names, and which of the servers leads, which is to do what is done once
 //! for all of them.
 
-use std::fs;
-use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,9 +8,11 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
+use super::key_file::KeyFile;
 use super::{Result, Store, StoreError};
 use crate::job::Timestamp;
 use crate::job::device::LOCAL_HOST;
+use crate::job::digest::sha256_hex;
 
 /// A machine whose server was not seen for so long may lend its name to another.
 const GONE: Duration = Duration::from_secs(30);
@@ -135,7 +135,7 @@ impl Store {
             .fetch_one(&self.readers)
             .await?;
         self.servers.store(u32::try_from(there.max(1)).unwrap_or(u32::MAX), Ordering::Relaxed);
-        let mut tx = self.begin_in_job().await?;
+        let mut tx = self.begin_on_row().await?;
         sqlx::query("update host set seen_at = $2 where name = $1")
             .bind(self.host())
             .bind(now.0)
@@ -179,7 +179,7 @@ impl Store {
         if !self.is_shared() {
             return Ok(true);
         }
-        let mut tx = self.begin_in_job().await?;
+        let mut tx = self.begin_on_row().await?;
         let led = sqlx::query(
             "insert into leader (only_row, server, until) values (1, $1, $3)
              on conflict (only_row) do update set server = excluded.server, until = excluded.until
@@ -199,28 +199,14 @@ impl Store {
         if !self.is_shared() {
             return Ok(());
         }
-        let mut tx = self.begin_in_job().await?;
+        let mut tx = self.begin_on_row().await?;
         sqlx::query("delete from leader where server = $1").bind(server).execute(tx.connection()).await?;
         tx.commit().await
     }
 
     /// What tells this data directory from others, for ever.
     pub(super) fn identity(&self) -> Result<String> {
-        let path = self.files.identity();
-        match fs::read_to_string(&path) {
-            Ok(identity) => return Ok(identity.trim().to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(StoreError::io("reading", &path, error)),
-        }
-        let identity = uuid::Uuid::new_v4().simple().to_string();
-        let temporary = path.with_extension("tmp");
-        let written = fs::File::create(&temporary).and_then(|mut file| {
-            file.write_all(identity.as_bytes())?;
-            file.sync_all()
-        });
-        written.map_err(|e| StoreError::io("writing", &temporary, e))?;
-        super::files::publish(&temporary, &path)?;
-        Ok(identity)
+        Ok(sha256_hex(&KeyFile::at(self.files.identity()).read(true)?))
     }
 }
 
@@ -240,6 +226,8 @@ fn host(row: &AnyRow) -> Result<HostRow> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::job::DeviceReading;
 
@@ -269,8 +257,8 @@ mod tests {
         one.join("1", NOW).await.unwrap();
         one.join("1", NOW).await.unwrap();
         // As if its data directory were another's.
-        let own = one.identity().unwrap();
-        fs::write(one.files.identity(), other.identity().unwrap()).unwrap();
+        let (own, _) = (one.identity().unwrap(), other.identity().unwrap());
+        fs::copy(other.files.identity(), one.files.identity()).unwrap();
         let refused = one.join("1", Timestamp(NOW.0 + 29_000)).await.unwrap_err();
         assert!(refused.to_string().contains("--host-name"), "{refused}");
         one.join("1", Timestamp(NOW.0 + 31_000)).await.unwrap();

@@ -8,7 +8,8 @@ use sqlx::Row;
 
 use super::events::append;
 use super::models::{ModelRow, model, models};
-use super::transitions::{Transition, move_job, unfinished};
+use super::statuses::unfinished;
+use super::transitions::{Transition, move_job};
 use super::{Location, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::{LogDetail, PhaseProgress};
 use crate::job::{EventBody, Failure, FailureKind, JobId, ModelId, NewEvent, Phase, Timestamp};

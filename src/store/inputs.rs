@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::statement::Statement;
-use super::transitions::unfinished;
+use super::statuses::unfinished;
 use super::{ROWS, Result, StoreError, write_json};
 use crate::job::JobId;
 use crate::spec::Input;

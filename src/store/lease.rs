@@ -4,7 +4,7 @@
 use sqlx::AnyConnection;
 use sqlx::Row;
 
-use super::transitions::held;
+use super::statuses::held;
 use super::{Result, StoreError, read};
 use crate::job::{JobId, JobStatus, Timestamp};
 

@@ -1,24 +1,20 @@
-//! Metric series: written step by step, and read whole or in as many points as are asked for.
+//! Metric series, read in as many points as are asked for.
 //!
-//! Beside each value stand points for the 8, 64, 512 and 4096 steps that it belongs to, written in the same transaction. A
-//! series of few steps passes by value for value; of a long one only its points are read, and values where it is cut
-//! within one. A long job's values are never all in memory.
+//! A series of few steps is read value for value; of a long one only stored points are, and values where it is cut within
+//! one and where newer ones are not packed yet. A long job's values are never all in memory.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use futures_util::TryStreamExt;
-use sqlx::AnyConnection;
-use sqlx::Row;
+use sqlx::{AnyConnection, Row};
 
-use super::statement::Statement;
-use super::{ROWS, Result, Store, write_json};
+use super::metric_blocks::{Loose, Point, STEPS, WIDTHS, add, buckets_of, signed};
+use super::{Result, Store};
 use crate::job::JobId;
-use crate::job::event::Named;
 
-/// How many steps stored points stand for: [`FINER`] times as many as those before.
-const WIDTHS: [u64; 4] = [8, 64, 512, 4096];
-const FINER: u64 = 8;
+/// What the steps of a point are a multiple of, if it stands for so many: those of stored points, and less.
+const UNITS: [u64; 5] = [8, 64, WIDTHS[0], WIDTHS[1], WIDTHS[2]];
 
 /// One metric over the steps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,8 +46,6 @@ pub struct MetricQuery<'a> {
     pub steps: RangeInclusive<u64>,
     /// At least 2.
     pub points: u64,
-    /// Whether the last value of each point is wanted.
-    pub last: bool,
 }
 
 impl Store {
@@ -60,41 +54,74 @@ impl Store {
     pub async fn metrics(&self, job: JobId, query: &MetricQuery<'_>) -> Result<Vec<MetricSeries>> {
         // One transaction: a running job adds values between two statements.
         let mut tx = self.readers.begin().await?;
-        let newest: Option<i64> =
-            sqlx::query_scalar("select max(last_step) from metric_rollup where job_id = $1 and width = 4096")
-                .bind(job.to_string())
-                .fetch_one(&mut *tx)
-                .await?;
-        let newest = newest.unwrap_or_default().unsigned_abs();
-        let (from, to) = (*query.steps.start(), (*query.steps.end()).min(newest));
-        let reading = Reading {
-            job: job.to_string(),
-            from,
-            to,
-            ends: to == newest,
-            width: Width::of((to + 1).saturating_sub(from), query.points),
-            points: query.points,
-            last: query.last,
-        };
+        let loose = Loose::read(&mut tx, job).await?;
+        let newest = newest(&mut tx, job, &loose).await?;
+        let end = newest.values().map(|(step, _)| *step).max().unwrap_or_default();
+        let (from, to) = (*query.steps.start(), (*query.steps.end()).min(end));
+        let width = Width::of((to + 1).saturating_sub(from), query.points);
+        let reading = Reading { job, loose, from, to, ends: to == end, width, points: query.points };
         let mut all = Vec::new();
-        for (name, total) in reading.totals(&mut tx, query.names).await? {
-            let series = if reading.width.unit.is_some() && total > query.points {
-                reading.points_of(&mut tx, &name).await?
-            } else {
-                reading.values_of(&mut tx, &name, total).await?
-            };
-            all.push(MetricSeries { name, ..series });
+        for name in newest.into_keys().filter(|name| query.names.is_empty() || query.names.contains(name)) {
+            let series = reading.series(&mut tx, &name).await?;
+            all.extend(Some(MetricSeries { name, ..series }).filter(|series| !series.steps.is_empty()));
         }
         tx.commit().await?;
         Ok(all)
     }
+
+    /// The newest values `(name, step, value)` of the named metrics of a job.
+    pub async fn last_metrics(&self, job: JobId, names: &[&str]) -> Result<Vec<(String, u64, f64)>> {
+        let mut tx = self.readers.begin().await?;
+        let loose = Loose::read(&mut tx, job).await?;
+        let newest = newest(&mut tx, job, &loose).await?;
+        tx.commit().await?;
+        let named = newest.into_iter().filter(|(name, _)| names.contains(&name.as_str()));
+        Ok(named.map(|(name, (step, value))| (name, step, value)).collect())
+    }
+
+    /// The sum of all values of a metric of a job.
+    pub async fn metric_sum(&self, job: JobId, name: &str) -> Result<f64> {
+        let mut tx = self.readers.begin().await?;
+        let loose = Loose::read(&mut tx, job).await?;
+        let end = newest(&mut tx, job, &loose).await?.get(name).map_or(0, |(step, _)| *step);
+        let widest = WIDTHS[WIDTHS.len() - 1];
+        let width = Width { steps: widest, unit: Some(widest) };
+        let reading = Reading { job, loose, from: 0, to: end, ends: true, width, points: 0 };
+        let points = reading.stored_points(&mut tx, name, widest).await?;
+        tx.commit().await?;
+        Ok(points.values().map(|point| point.sum).sum())
+    }
+}
+
+/// The last step of each metric of a job, and its value.
+async fn newest(connection: &mut AnyConnection, job: JobId, loose: &Loose) -> Result<BTreeMap<String, (u64, f64)>> {
+    let rows = sqlx::query(
+        "select name, last_step, last_value from metric_point where job_id = $1 and width = $2 order by name, bucket",
+    )
+    .bind(job.to_string())
+    .bind(signed(WIDTHS[WIDTHS.len() - 1]))
+    .fetch_all(connection)
+    .await?;
+    let mut newest = BTreeMap::new();
+    for row in &rows {
+        let step = row.try_get::<i64, _>("last_step")?.unsigned_abs();
+        newest.insert(row.try_get::<String, _>("name")?, (step, row.try_get("last_value")?));
+    }
+    for (name, values) in &loose.values {
+        if let Some((step, value)) =
+            values.last_key_value().filter(|last| newest.get(name).is_none_or(|old| old.0 <= *last.0))
+        {
+            newest.insert(name.clone(), (*step, *value));
+        }
+    }
+    Ok(newest)
 }
 
 /// How many steps a point stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Width {
     steps: u64,
-    /// The widest stored points that it consists of; none where values are read.
+    /// The largest of [`UNITS`] that it consists of; none where points stand for values in a row.
     unit: Option<u64>,
 }
 
@@ -103,7 +130,7 @@ impl Width {
     fn of(span: u64, points: u64) -> Self {
         // One point less, because the range need not begin where a point does.
         let least = span.div_ceil(points.max(2) - 1);
-        let unit = WIDTHS.into_iter().filter(|width| *width <= least).max();
+        let unit = UNITS.into_iter().filter(|unit| *unit <= least).max();
         Self { steps: unit.map_or(1, |unit| least.next_multiple_of(unit)), unit }
     }
 }
@@ -111,305 +138,84 @@ impl Width {
 /// A look at the series of a job.
 #[derive(Debug)]
 struct Reading {
-    job: String,
+    job: JobId,
+    loose: Loose,
     from: u64,
     to: u64,
     /// Nothing stands behind `to`.
     ends: bool,
     width: Width,
     points: u64,
-    last: bool,
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl Reading {
-    /// The names of the series, and how many values they have: where stored points are read, at the ends of the range
-    /// with those of whole points.
-    async fn totals(&self, connection: &mut AnyConnection, names: &[String]) -> Result<Vec<(String, u64)>> {
-        // With the names SQLite finds the steps of each; a condition that may hold for all names would make it read all.
-        const OF_VALUES: &str = "select name, count(*) as total from metric
-             where job_id = $1 and name in (select value from json_each($4)) and step between $2 and $3
-             group by name order by name";
-        const OF_POINTS: &str = "select name, cast(sum(value_count) as bigint) as total from metric_rollup
-             where job_id = $1 and width = $5 and name in (select value from json_each($4))
-               and bucket between $2 and $3
-             group by name order by name";
-        let all: Vec<String> = if names.is_empty() {
-            sqlx::query_scalar("select distinct name from metric_rollup where job_id = $1 and width = 4096")
-                .bind(&self.job)
-                .fetch_all(&mut *connection)
-                .await?
-        } else {
-            names.to_vec()
+    async fn series(&self, connection: &mut AnyConnection, name: &str) -> Result<MetricSeries> {
+        let points = match self.width.unit {
+            Some(unit) if unit >= STEPS => self.stored_points(connection, name, unit).await?,
+            Some(_) | None => BTreeMap::new(),
         };
-        let unit = self.width.unit.unwrap_or(1);
-        let query = sqlx::query(if unit == 1 { OF_VALUES } else { OF_POINTS })
-            .bind(&self.job)
-            .bind(signed(self.from / unit))
-            .bind(signed(self.to / unit))
-            .bind(write_json(&all)?);
-        let query = if unit == 1 { query } else { query.bind(signed(unit)) };
-        let rows = query.fetch_all(connection).await?;
-        rows.iter().map(|row| Ok((row.try_get("name")?, row.try_get::<i64, _>("total")?.unsigned_abs()))).collect()
+        if points.values().map(|point| point.count).sum::<u64>() > self.points {
+            return Ok(MetricSeries::of(points.values()));
+        }
+        let values = self.loose.over_packed(connection, self.job, name, self.from..=self.to).await?;
+        if self.width.unit.is_none() || values.len() as u64 <= self.points {
+            return Ok(down_sampled(&values, self.points));
+        }
+        let mut points = BTreeMap::new();
+        for (step, value) in values {
+            add(&mut points, step / self.width.steps, Point::of(step, value));
+        }
+        Ok(MetricSeries::of(points.values()))
     }
 
-    /// A series from its values, which are at most `total`.
-    async fn values_of(&self, connection: &mut AnyConnection, name: &str, total: u64) -> Result<MetricSeries> {
-        let mut sampling = DownSampling::new(total, self.points);
-        self.each_value(connection, name, self.from..=self.to, |step, value| sampling.push(step, value)).await?;
-        Ok(sampling.finish())
-    }
-
-    async fn each_value(
+    /// The points of a series from stored ones for `unit` steps each, and from values where the range cuts one of them or
+    /// there are newer values.
+    async fn stored_points(
         &self,
         connection: &mut AnyConnection,
         name: &str,
-        steps: RangeInclusive<u64>,
-        mut act: impl FnMut(u64, f64),
-    ) -> Result<()> {
-        let mut values = sqlx::query(
-            "select step, value from metric where job_id = $1 and name = $2 and step between $3 and $4 order by step",
+        unit: u64,
+    ) -> Result<BTreeMap<u64, Point>> {
+        let (first, last) = (self.from / unit, self.to / unit);
+        let mut by_value = buckets_of(&self.loose, name, unit);
+        by_value.extend(Some(first).filter(|_| self.from % unit != 0));
+        by_value.extend(Some(last).filter(|_| !self.ends && (self.to + 1) % unit != 0));
+        let mut points = BTreeMap::new();
+        let mut stored = sqlx::query(
+            "select * from metric_point
+             where job_id = $1 and width = $2 and name = $3 and bucket between $4 and $5 order by bucket",
         )
-        .bind(&self.job)
-        .bind(name)
-        .bind(signed(*steps.start()))
-        .bind(signed(*steps.end()))
-        .fetch(connection);
-        while let Some(row) = values.try_next().await? {
-            act(row.try_get::<i64, _>("step")?.unsigned_abs(), row.try_get("value")?);
-        }
-        Ok(())
-    }
-
-    /// A series from stored points, and from values where the range cuts one.
-    async fn points_of(&self, connection: &mut AnyConnection, name: &str) -> Result<MetricSeries> {
-        let unit = self.width.unit.unwrap_or(1);
-        let first = self.from.div_ceil(unit);
-        let end = if self.ends { self.to / unit + 1 } else { (self.to + 1) / unit };
-        let mut points: BTreeMap<u64, Point> = BTreeMap::new();
-        let mut add = |at: u64, point: Point| {
-            points.entry(at).and_modify(|known| known.add(&point)).or_insert(point);
-        };
-        let steps = self.width.steps;
-        if first >= end {
-            self.each_value(connection, name, self.from..=self.to, |step, value| {
-                add(step / steps, Point::of(step, value));
-            })
-            .await?;
-        } else {
-            let before = self.from..=(first * unit).saturating_sub(1);
-            self.each_value(connection, name, before, |step, value| add(step / steps, Point::of(step, value))).await?;
-            for (at, point) in self.stored(connection, name, first, end).await? {
-                add(at, point);
-            }
-            let behind = end * unit..=self.to;
-            self.each_value(connection, name, behind, |step, value| add(step / steps, Point::of(step, value))).await?;
-        }
-        let mut series = MetricSeries { buckets: Some(Buckets::default()), ..MetricSeries::default() };
-        points.values().for_each(|point| series.push(point));
-        Ok(series)
-    }
-
-    /// What the stored points from `first` to before `end` say, put together to points as wide as wanted.
-    async fn stored(
-        &self,
-        connection: &mut AnyConnection,
-        name: &str,
-        first: u64,
-        end: u64,
-    ) -> Result<Vec<(u64, Point)>> {
-        let unit = self.width.unit.unwrap_or(1);
-        let rows = sqlx::query(
-            "select point, count, coalesce(sum, 0.0) as sum, min, max, step,
-                    case when $7 then (select value from metric
-                        where job_id = $1 and name = $3 and metric.step = found.step) end as last
-             from (select bucket / $6 as point, cast(sum(value_count) as bigint) as count, sum(value_sum) as sum, min(value_min) as min,
-                          max(value_max) as max, max(last_step) as step
-                   from metric_rollup
-                   where job_id = $1 and width = $2 and name = $3 and bucket >= $4 and bucket < $5
-                   group by bucket / $6) found",
-        )
-        .bind(&self.job)
+        .bind(self.job.to_string())
         .bind(signed(unit))
         .bind(name)
         .bind(signed(first))
-        .bind(signed(end))
-        .bind(signed(self.width.steps / unit))
-        .bind(self.last)
-        .fetch_all(connection)
-        .await?;
-        let point = |row: &sqlx::any::AnyRow| -> Result<(u64, Point)> {
-            let count = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.unsigned_abs()) };
-            let max = row.try_get("max")?;
-            let point = Point {
-                step: count("step")?,
-                count: count("count")?,
-                sum: row.try_get("sum")?,
-                min: row.try_get("min")?,
-                max,
-                last: row.try_get::<Option<f64>, _>("last")?.unwrap_or(max),
-            };
-            Ok((count("point")?, point))
-        };
-        rows.iter().map(point).collect()
-    }
-}
-
-/// Adds the values of a step, and to the points that stand for it, within the transaction that adds its event.
-pub(super) async fn record(
-    connection: &mut AnyConnection,
-    job: JobId,
-    step: i64,
-    values: &Named<Option<f64>>,
-) -> Result<()> {
-    // One that is not finite is in the event as null, and not in the table.
-    let values: Vec<(&str, f64)> = values.iter().filter_map(|(name, value)| Some((name, (*value)?))).collect();
-    for values in values.chunks(ROWS) {
-        let mut statement = Statement::new("insert into metric (job_id, name, step, value) ");
-        statement.rows(values, |row, (name, value)| {
-            row.bind(job.to_string()).bind(*name).bind(step).bind(*value);
-        });
-        statement.push(" on conflict (job_id, name, step) do nothing");
-        let added = statement.finish()?.execute(&mut *connection).await?.rows_affected();
-        let names = write_json(&values.iter().map(|(name, _)| name).collect::<Vec<_>>())?;
-        if added == values.len() as u64 {
-            add_to_points(connection, job, step, &names).await?;
-        } else {
-            replace(connection, job, step, values).await?;
-            make_points_anew(connection, job, step, &names).await?;
+        .bind(signed(last))
+        .fetch(&mut *connection);
+        while let Some(row) = stored.try_next().await? {
+            let bucket = row.try_get::<i64, _>("bucket")?.unsigned_abs();
+            if !by_value.contains(&bucket) {
+                add(&mut points, bucket * unit / self.width.steps, Point::read(&row)?);
+            }
         }
-    }
-    Ok(())
-}
-
-/// A resumed attempt repeats the steps behind its checkpoint; the later value stands.
-async fn replace(connection: &mut AnyConnection, job: JobId, step: i64, values: &[(&str, f64)]) -> Result<()> {
-    for (name, value) in values {
-        sqlx::query("update metric set value = $4 where job_id = $1 and name = $2 and step = $3")
-            .bind(job.to_string())
-            .bind(*name)
-            .bind(step)
-            .bind(*value)
-            .execute(&mut *connection)
-            .await?;
-    }
-    Ok(())
-}
-
-/// Adds the values of a step, which are new, to the points that stand for it.
-async fn add_to_points(connection: &mut AnyConnection, job: JobId, step: i64, names: &str) -> Result<()> {
-    sqlx::query(
-        "insert into metric_rollup
-             (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step)
-         select job_id, width, name, step / width, 1, value, value, value, step
-         from metric, (select 8 as width union all select 64 union all select 512 union all select 4096) as widths
-         where job_id = $1 and step = $2 and name in (select value from json_each($3))
-         on conflict (job_id, width, name, bucket) do update set
-             value_count = metric_rollup.value_count + 1, value_sum = metric_rollup.value_sum + excluded.value_sum,
-             value_min = case when excluded.value_min < metric_rollup.value_min then excluded.value_min
-                              else metric_rollup.value_min end,
-             value_max = case when excluded.value_max > metric_rollup.value_max then excluded.value_max
-                              else metric_rollup.value_max end,
-             last_step = max(metric_rollup.last_step, excluded.last_step)",
-    )
-    .bind(job.to_string())
-    .bind(step)
-    .bind(names)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// The beginning and the end of a statement that writes points.
-macro_rules! points {
-    () => {
-        "insert into metric_rollup
-             (job_id, width, name, bucket, value_count, value_sum, value_min, value_max, last_step) "
-    };
-}
-macro_rules! replaces {
-    () => {
-        " on conflict (job_id, width, name, bucket) do update
-             set value_count = excluded.value_count, value_sum = excluded.value_sum, value_min = excluded.value_min,
-                 value_max = excluded.value_max, last_step = excluded.last_step"
-    };
-}
-
-/// Makes the points that stand for a step from its values, and the wider ones from the narrower.
-async fn make_points_anew(connection: &mut AnyConnection, job: JobId, step: i64, names: &str) -> Result<()> {
-    const FROM_VALUES: &str = concat!(
-        points!(),
-        "select $1, $2, name, min(step) / $2, count(*), coalesce(sum(value), 0.0), min(value), max(value), max(step)
-         from metric
-         where job_id = $1 and name in (select value from json_each($3)) and step between $4 and $5
-         group by name",
-        replaces!()
-    );
-    const FROM_POINTS: &str = concat!(
-        points!(),
-        "select $1, $2, name, min(last_step) / $2, sum(value_count), coalesce(sum(value_sum), 0.0), min(value_min),
-                max(value_max), max(last_step)
-         from metric_rollup
-         where job_id = $1 and width = $2 / 8 and name in (select value from json_each($3)) and bucket between $4 and $5
-         group by name",
-        replaces!()
-    );
-    for width in WIDTHS.map(signed) {
-        let first = step / width * signed(FINER);
-        sqlx::query(if width == signed(FINER) { FROM_VALUES } else { FROM_POINTS })
-            .bind(job.to_string())
-            .bind(width)
-            .bind(names)
-            .bind(first)
-            .bind(first + signed(FINER) - 1)
-            .execute(&mut *connection)
-            .await?;
-    }
-    Ok(())
-}
-
-/// Makes points of values that pass by one after the other.
-#[derive(Debug)]
-struct DownSampling {
-    total: u64,
-    points: u64,
-    /// Values that have passed by.
-    seen: u64,
-    open: Option<Point>,
-    series: MetricSeries,
-}
-
-/// A point in the making.
-#[derive(Debug)]
-struct Point {
-    step: u64,
-    count: u64,
-    sum: f64,
-    min: f64,
-    max: f64,
-    last: f64,
-}
-
-impl Point {
-    fn of(step: u64, value: f64) -> Self {
-        Self { step, count: 1, sum: value, min: value, max: value, last: value }
-    }
-
-    /// Adds what follows.
-    fn add(&mut self, next: &Self) {
-        self.step = next.step;
-        self.count += next.count;
-        self.sum += next.sum;
-        self.min = self.min.min(next.min);
-        self.max = self.max.max(next.max);
-        self.last = next.last;
+        drop(stored);
+        for bucket in by_value.range(first..=last) {
+            let steps = self.from.max(bucket * unit)..=self.to.min((bucket + 1) * unit - 1);
+            for (step, value) in self.loose.over_packed(connection, self.job, name, steps).await? {
+                add(&mut points, step / self.width.steps, Point::of(step, value));
+            }
+        }
+        Ok(points)
     }
 }
 
 impl MetricSeries {
+    /// Points that stand for several values.
+    fn of<'p>(points: impl IntoIterator<Item = &'p Point>) -> Self {
+        let mut series = Self { buckets: Some(Buckets::default()), ..Self::default() };
+        points.into_iter().for_each(|point| series.push(point));
+        series
+    }
+
     fn push(&mut self, point: &Point) {
         let &Point { step, count, sum, min, max, last } = point;
         self.steps.push(step);
@@ -425,48 +231,38 @@ impl MetricSeries {
     }
 }
 
-impl DownSampling {
-    fn new(total: u64, points: u64) -> Self {
-        let buckets = (total > points).then(Buckets::default);
-        Self { total, points, seen: 0, open: None, series: MetricSeries { buckets, ..MetricSeries::default() } }
+/// Values in at most `points` points of equally many in a row. Point number n ends with value (n + 1) * total / points.
+fn down_sampled(values: &[(u64, f64)], points: u64) -> MetricSeries {
+    let total = values.len() as u64;
+    if total <= points {
+        return MetricSeries {
+            steps: values.iter().map(|(step, _)| *step).collect(),
+            values: values.iter().map(|(_, value)| *value).collect(),
+            ..MetricSeries::default()
+        };
     }
-
-    fn push(&mut self, step: u64, value: f64) {
-        let point = Point::of(step, value);
-        match &mut self.open {
-            Some(open) => open.add(&point),
-            none => *none = Some(point),
-        }
-        self.seen += 1;
-        // The point with number n ends with value (n + 1) * total / points.
-        let number = self.series.steps.len() as u64;
-        if self.total <= self.points || self.seen >= (number + 1) * self.total / self.points {
-            self.close();
-        }
-    }
-
-    fn close(&mut self) {
-        if let Some(point) = self.open.take() {
-            self.series.push(&point);
-        }
-    }
-
-    fn finish(mut self) -> MetricSeries {
-        self.close();
-        self.series
-    }
+    let at = |number: u64| (number * total / points) as usize;
+    let of = |number: u64| {
+        let mut values = values[at(number)..at(number + 1)].iter().map(|(step, value)| Point::of(*step, *value));
+        let first = values.next()?;
+        Some(values.fold(first, |mut point, next| {
+            point.add(&next);
+            point
+        }))
+    };
+    MetricSeries::of(&(0..points).filter_map(of).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{JobKind, Timestamp};
+    use crate::job::event::StepMetrics;
+    use crate::job::{EventBody, JobKind, NewEvent, Timestamp};
     use crate::store::NewJob;
+    use crate::store::reports::append_reported;
 
     fn down_sample(values: &[f64], points: u64) -> MetricSeries {
-        let mut sampling = DownSampling::new(values.len() as u64, points);
-        values.iter().zip(1..).for_each(|(value, step)| sampling.push(step, *value));
-        sampling.finish()
+        down_sampled(&(1..).zip(values.iter().copied()).collect::<Vec<_>>(), points)
     }
 
     /// A job with values of two metrics: `a` at every step, `b` at some.
@@ -483,7 +279,9 @@ mod tests {
             if step % 1000 == 0 {
                 named.push(("b", -value));
             }
-            record(tx.connection(), job, signed(*step), &named.into_iter().collect()).await.unwrap();
+            let metrics = StepMetrics { step: *step, values: named.into_iter().collect() };
+            let event = NewEvent::info("a step", EventBody::Metrics(metrics));
+            append_reported(tx.connection(), job, &[event], Timestamp(0)).await.unwrap();
         }
         tx.commit().await.unwrap();
         (folder, store, job)
@@ -506,7 +304,7 @@ mod tests {
             [(0, u64::MAX, 400), (0, u64::MAX, 20), (0, u64::MAX, 2), (100, 8000, 9), (4995, 5400, 10), (17, 8999, 3)]
         {
             let names = [String::from("a")];
-            let query = MetricQuery { names: &names, steps: from..=to, points, last: true };
+            let query = MetricQuery { names: &names, steps: from..=to, points };
             let all = store.metrics(job, &query).await.unwrap();
             let [series] = &all[..] else { panic!("{all:?}") };
             let buckets = series.buckets.as_ref().unwrap();
@@ -524,32 +322,45 @@ mod tests {
             }
             assert_eq!(begin - 1, to.min(STEPS));
         }
-        let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 20, last: false };
+        let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 20 };
         let all = store.metrics(job, &query).await.unwrap();
         assert_eq!(all.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(all[1].steps, [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000], "few values stay as they are");
         assert_eq!(all[1].buckets, None);
     }
 
+    /// Packed with the steps, by every way of opening, or not at all.
     #[tokio::test]
-    async fn points_of_a_database_from_before_there_were_any_are_as_if_written_with_the_steps() {
+    async fn whether_values_are_packed_is_not_seen() {
         let values: Vec<(u64, f64)> = (1..=5000).map(|step| (step, noise(step))).collect();
-        let (_folder, store, job) = store_with(&values).await;
-        if crate::store::backend::on_postgres() {
-            return;
-        }
-        let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 10, last: true };
-        let written = store.metrics(job, &query).await.unwrap();
+        let (folder, store, job) = store_with(&values).await;
+        let all = async |store: &Store| {
+            let mut all = Vec::new();
+            for (steps, points) in [(0..=u64::MAX, 2), (0..=u64::MAX, 10), (300..=4999, 100), (4700..=4800, 300)] {
+                all.push(store.metrics(job, &MetricQuery { names: &[], steps, points }).await.unwrap());
+            }
+            let last = store.last_metrics(job, &["a", "b", "c"]).await.unwrap();
+            (all, last, store.metric_sum(job, "a").await.unwrap())
+        };
+        let rows = async |store: &Store| -> (i64, i64) {
+            let count = "select (select count(*) from metric_block), packed_seq from job";
+            sqlx::query_as(count).fetch_one(&store.readers).await.unwrap()
+        };
+        let written = all(&store).await;
+        assert_eq!(written.1, [(String::from("a"), 5000, noise(5000)), (String::from("b"), 5000, -noise(5000))]);
+        assert_eq!(written.2, values.iter().map(|(_, value)| value).sum::<f64>());
+        let (blocks, packed) = rows(&store).await;
+        assert!(blocks > 19 && (4500..5001).contains(&packed), "{blocks} {packed}");
+        // As if this was a database from before.
         let mut tx = store.begin().await.unwrap();
-        sqlx::query("drop table metric_rollup").execute(tx.connection()).await.unwrap();
-        for migration in [
-            include_str!("../../migrations/sqlite/0025_metric_rollups.sql"),
-            include_str!("../../migrations/sqlite/0029_finer_rollups.sql"),
-        ] {
-            sqlx::raw_sql(migration).execute(tx.connection()).await.unwrap();
+        for statement in ["delete from metric_block", "delete from metric_point", "update job set packed_seq = 0"] {
+            sqlx::query(statement).execute(tx.connection()).await.unwrap();
         }
         tx.commit().await.unwrap();
-        assert_eq!(store.metrics(job, &query).await.unwrap(), written);
+        assert_eq!(all(&store).await, written, "from events alone");
+        let opened = Store::open(folder.path()).await.unwrap();
+        assert_eq!(rows(&opened).await, (25, 5001), "20 blocks of one and 5 of the other");
+        assert_eq!(all(&opened).await, written, "everything is packed");
     }
 
     #[tokio::test]
@@ -557,7 +368,7 @@ mod tests {
         let values: Vec<(u64, f64)> =
             (1..=400).map(|step| (step, if step % 2 == 0 { f64::MAX } else { -f64::MAX })).collect();
         let (_folder, store, job) = store_with(&values).await;
-        let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 3, last: true };
+        let query = MetricQuery { names: &[], steps: 0..=u64::MAX, points: 3 };
         let all = store.metrics(job, &query).await.unwrap();
         assert!(all[0].values.iter().all(|value| value.is_finite()), "{all:?}");
     }

@@ -55,6 +55,8 @@ migrations! {
     "0036_dataset_splits",
     "0037_verifier_audits",
     "0038_hosts",
+    "0039_metric_blocks",
+    "0040_claims",
 }
 
 // It begins where SQLite was then; the numbers are the same from there on.
@@ -62,6 +64,8 @@ migrations! {
     POSTGRES of "postgres":
     "0037_schema",
     "0038_hosts",
+    "0039_metric_blocks",
+    "0040_claims",
 }
 
 /// What sqlx calls this database.
@@ -189,6 +193,37 @@ mod tests {
             "update _sqlx_migrations set version = 9000 where version = (select max(version) from _sqlx_migrations)";
         sqlx::query(newer).execute(&mut database).await.unwrap();
         let refused = open().await;
+        assert!(matches!(&refused, Err(StoreError::OtherVersion(detail)) if detail.contains("newer")), "{refused:?}");
+    }
+
+    /// Servers of PostgreSQL are replaced one by one: the older ones go on beside what a newer one has added.
+    #[tokio::test]
+    async fn an_older_program_goes_on_until_a_newer_one_takes_away_what_it_needs() {
+        if !crate::store::backend::on_postgres() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let change = async |statement: &'static str| {
+            let mut tx = store.begin().await.unwrap();
+            sqlx::query(statement).execute(tx.connection()).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        change(
+            "insert into _sqlx_migrations select 9000, description, installed_on, success, checksum, execution_time
+                from _sqlx_migrations order by version desc limit 1",
+        )
+        .await;
+        change("alter table job add column of_the_next_version bigint not null default 7").await;
+        let older = Store::open(folder.path()).await.unwrap();
+        older.probe().await.unwrap();
+        let dataset = serde_json::json!({"train": "builtin:arithmetic"});
+        let spec = serde_json::json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+        let new = crate::store::NewJob::of_kind(crate::job::JobKind::Train, spec);
+        let job = older.submit_job(new, None, crate::job::Timestamp(1)).await.unwrap().job.id;
+        assert_eq!(store.job(job).await.unwrap().id, job);
+        change("update compatibility set oldest = 9000").await;
+        let refused = Store::open(folder.path()).await.map(drop);
         assert!(matches!(&refused, Err(StoreError::OtherVersion(detail)) if detail.contains("newer")), "{refused:?}");
     }
 

@@ -35,6 +35,7 @@ mod life;
 mod lifecycle;
 pub mod line;
 mod memo;
+mod metric_blocks;
 mod metrics;
 mod migrations;
 mod models;
@@ -52,6 +53,7 @@ mod rollout_sets;
 mod sessions;
 mod space;
 mod statement;
+mod statuses;
 mod submissions;
 mod transitions;
 mod turns;
@@ -81,7 +83,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 pub use artifacts::{
     AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Kept, Location, NamedFile, NewArtifact, Place,
-    Staged, StoredFile,
+    Staged, StoredFile, Trimmed,
 };
 pub use attempts::AttemptRow;
 pub use audit::{AuditChain, AuditEntry};
@@ -217,7 +219,12 @@ impl Store {
         let mut writer = backend.connect().await?;
         migrations::update(&mut writer, &files).await?;
         backend.lift_positions(&mut writer).await?;
-        Ok(Self::of(files, backend, Some(writer), bucket))
+        let unpacked = metric_blocks::unpacked(&mut writer).await?;
+        let store = Self::of(files, backend, Some(writer), bucket);
+        for job in unpacked {
+            store.pack_metrics(read("job id", &job)?).await?;
+        }
+        Ok(store)
     }
 
     /// Where the database is, if it does not lie in the data directory.
@@ -332,9 +339,9 @@ impl Store {
         self.begin_alone(Alone::Everywhere).await
     }
 
-    /// The same for what begins with the fence and changes nothing but what belongs to the lease's job.
-    async fn begin_in_job(&self) -> Result<WriteTransaction> {
-        self.begin_alone(Alone::InJob).await
+    /// The same for what depends on one row, which its first statement writes to, and on what hangs on that row.
+    async fn begin_on_row(&self) -> Result<WriteTransaction> {
+        self.begin_alone(Alone::OnRow).await
     }
 
     async fn begin_alone(&self, alone: Alone) -> Result<WriteTransaction> {

@@ -1,15 +1,18 @@
 //! What a worker reports while it runs a job: events, and what follows from them.
 
-use super::events::append;
+use sqlx::AnyConnection;
+
+use super::events::insert;
 use super::lease::{Lease, fence};
+use super::metric_blocks::{pack_if_many, signed};
 use super::transitions::{Transition, move_job};
-use super::{Result, Store, metrics};
-use crate::job::{EventBody, JobStatus, NewEvent, Timestamp};
+use super::{Result, Store};
+use crate::job::{EventBody, JobId, JobStatus, NewEvent, Timestamp};
 
 impl Store {
     /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
     pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
-        let mut tx = self.begin_in_job().await?;
+        let mut tx = self.begin_on_row().await?;
         if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
             // The status of a job concerns others too.
             drop(tx);
@@ -19,33 +22,45 @@ impl Store {
                 move_job(tx.connection(), lease.job, &begun, now).await?;
             }
         }
-        for event in events {
-            append(tx.connection(), lease.job, event, now).await?;
-            match &event.body {
-                EventBody::Phase(change) => {
-                    sqlx::query("update job set phase = $2 where id = $1")
-                        .bind(lease.job.to_string())
-                        .bind(change.phase.as_str())
-                        .execute(tx.connection())
-                        .await?;
-                }
-                EventBody::Metrics(metrics) => {
-                    let step = i64::try_from(metrics.step).unwrap_or(i64::MAX);
-                    sqlx::query("update job set step = $2 where id = $1")
-                        .bind(lease.job.to_string())
-                        .bind(step)
-                        .execute(tx.connection())
-                        .await?;
-                    metrics::record(tx.connection(), lease.job, step, &metrics.values).await?;
-                }
-                EventBody::Status(_)
-                | EventBody::Progress(_)
-                | EventBody::Evaluation(_)
-                | EventBody::Checkpoint(_)
-                | EventBody::RolloutSet(_)
-                | EventBody::Log(_) => {}
-            }
-        }
+        append_reported(tx.connection(), lease.job, events, now).await?;
         tx.commit().await
     }
+
+    /// Packs the values of a job that has many that are not.
+    pub(super) async fn pack_metrics(&self, job: JobId) -> Result<()> {
+        let mut tx = self.begin_on_row().await?;
+        append_reported(tx.connection(), job, &[], Timestamp(0)).await?;
+        tx.commit().await
+    }
+}
+
+/// Adds events, and to the job's row what they say of it, in few statements however many there are.
+pub(super) async fn append_reported(
+    connection: &mut AnyConnection,
+    job: JobId,
+    events: &[NewEvent],
+    now: Timestamp,
+) -> Result<()> {
+    let mut newest = events.iter().rev();
+    let phase = newest.clone().find_map(|event| match &event.body {
+        EventBody::Phase(change) => Some(change.phase.as_str()),
+        _ => None,
+    });
+    let step = newest.find_map(|event| match &event.body {
+        EventBody::Metrics(metrics) => Some(signed(metrics.step)),
+        _ => None,
+    });
+    let (last, packed): (i64, i64) = sqlx::query_as(
+        "update job set last_seq = last_seq + $2, phase = case when $3 = '' then phase else $3 end,
+                        step = case when $4 < 0 then step else $4 end
+         where id = $1 returning last_seq, packed_seq",
+    )
+    .bind(job.to_string())
+    .bind(events.len() as i64)
+    .bind(phase.unwrap_or_default())
+    .bind(step.unwrap_or(-1))
+    .fetch_one(&mut *connection)
+    .await?;
+    insert(connection, job, last, events, now).await?;
+    pack_if_many(connection, job, last, packed).await
 }

@@ -399,7 +399,7 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
             .bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))
             .bind(project)
             .bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
-            .bind(1);
+            .bind(1_i64);
     });
     jobs.finish()?.persistent(false).execute(&mut *connection).await?;
     let event = Transition::to(JobStatus::Queued, "submitted").event();
@@ -408,7 +408,7 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
     events.rows(requests, |row, Request { new, now, .. }| {
         row.bind(EventId::generate().to_string())
             .bind(new.id.to_string())
-            .bind(1)
+            .bind(1_i64)
             .bind(event.body.kind().as_str())
             .bind(event.level.as_str())
             .bind(&event.message)

@@ -9,22 +9,6 @@ use super::{Result, StoreError, devices, write_json};
 use crate::job::event::StatusChange;
 use crate::job::{EventBody, EventLevel, Failure, JobId, JobStatus, NewEvent, Timestamp};
 
-/// The statuses in which a worker holds a job, for SQL.
-macro_rules! held {
-    () => {
-        "('starting', 'running', 'pausing', 'cancelling')"
-    };
-}
-pub(super) use held;
-
-/// The statuses of a job that is not over, for SQL.
-macro_rules! unfinished {
-    () => {
-        "('queued', 'starting', 'running', 'pausing', 'paused', 'cancelling')"
-    };
-}
-pub(super) use unfinished;
-
 /// Where a job goes, and why.
 #[derive(Debug)]
 pub(super) struct Transition {
@@ -192,15 +176,5 @@ mod tests {
         let (row, events, _) = state(&store, job).await;
         assert_eq!((row.failure.as_ref(), events[2].level), (Some(&failure), EventLevel::Error));
         assert_eq!(json!(events[2].body), json!({"status": "failed", "reason": "why", "failure": failure}));
-    }
-
-    #[test]
-    fn the_lists_for_sql_are_those_of_the_statuses() {
-        let list = |holds: fn(JobStatus) -> bool| {
-            let names = JobStatus::ALL.iter().filter(|status| holds(**status)).map(|status| format!("'{status}'"));
-            format!("({})", names.collect::<Vec<_>>().join(", "))
-        };
-        assert_eq!(held!(), list(JobStatus::is_held));
-        assert_eq!(unfinished!(), list(|status| !status.is_final()));
     }
 }

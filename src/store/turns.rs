@@ -67,18 +67,23 @@ struct Queued {
     /// What was read last.
     behind: (i32, String),
     page: u32,
+    /// Devices that the project may have more than it has.
+    room: i64,
 }
 
 impl Walk {
     pub async fn begin(connection: &mut AnyConnection) -> Result<Self> {
-        let queued = |line| Queued {
+        let lines = lines(connection).await?;
+        let rooms = rooms(connection).await?;
+        let queued = |line: Line| Queued {
+            room: rooms.get(&line.project).copied().unwrap_or(i64::MAX),
             line,
             passed: 0,
             read: Vec::new().into_iter(),
             behind: (i32::MAX, String::new()),
             page: *PAGES.start(),
         };
-        Ok(Self { lines: lines(connection).await?.into_iter().map(queued).collect(), last: 0 })
+        Ok(Self { lines: lines.into_iter().map(queued).collect(), last: 0 })
     }
 
     /// The next job that may be offered devices and needs at most so much, with its line.
@@ -121,15 +126,12 @@ impl Queued {
                and storage_full_at is null and devices <= $4 and memory_bytes <= $5
                and not exists (select 1 from job_input join model on model.id = job_input.id
                                where job_input.job_id = job.id and model.status <> 'ready')
-               and not exists (select 1 from project where name = job.project and max_devices < job.devices
-                               + (select count(*) from holding join job as other on other.id = holding.job_id
-                                   where other.project = job.project))
              order by priority desc, id limit $6",
         )
         .bind(&self.line.project)
         .bind(self.behind.0)
         .bind(&self.behind.1)
-        .bind(fits.devices)
+        .bind(fits.devices.min(self.room))
         .bind(fits.memory)
         .bind(i64::from(self.page))
         .fetch_all(&mut *connection)
@@ -141,6 +143,16 @@ impl Queued {
         self.read = rows.iter().map(request).collect::<Result<Vec<Request>>>()?.into_iter();
         Ok(())
     }
+}
+
+/// How many more devices each project may have that has a limit.
+async fn rooms(connection: &mut AnyConnection) -> Result<HashMap<String, i64>> {
+    let rows = sqlx::query_as(
+        "select name, max_devices - (select count(*) from holding join job on job.id = holding.job_id
+                                     where job.project = project.name)
+         from project where max_devices is not null",
+    );
+    Ok(rows.fetch_all(connection).await?.into_iter().collect())
 }
 
 /// The projects of which jobs wait.

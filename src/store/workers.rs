@@ -50,13 +50,16 @@ impl Store {
 
     /// A sign of life of a worker, with how long it has had the devices of each of the jobs that it runs.
     pub async fn beat(&self, worker: WorkerId, held: &[(Lease, Duration)], now: Timestamp) -> Result<()> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_on_row().await?;
         sqlx::query("update worker set beats = beats + 1, seen_at = $2 where id = $1")
             .bind(worker.to_string())
             .bind(now.0)
             .execute(tx.connection())
             .await?;
+        tx.commit().await?;
+        // Row by row: nobody waits for two.
         for (lease, held) in held {
+            let mut tx = self.begin_on_row().await?;
             sqlx::query(
                 "update attempt set held_milliseconds = max(held_milliseconds, $3)
                  where job_id = $1 and number = $2 and ended_at is null",
@@ -66,8 +69,9 @@ impl Store {
             .bind(held.as_millis() as i64)
             .execute(tx.connection())
             .await?;
+            tx.commit().await?;
         }
-        tx.commit().await
+        Ok(())
     }
 
     /// The workers that have not been said to have ended.

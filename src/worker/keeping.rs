@@ -1,6 +1,7 @@
 //! What a job keeps of its completions while it runs, on its way to where all machines find it. Where files stay in the data
 //! directory there is nothing to do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -13,16 +14,17 @@ use crate::store::{Kept, Place, StoreError};
 /// How long others may wait for what was sampled.
 const OFTEN: Duration = Duration::from_secs(2);
 
-/// What of a job's completions was stored already.
+/// What of a job's completions was stored already; clones share it.
+#[derive(Clone)]
 pub struct Keeping {
     job: JobId,
-    stored: Kept,
+    stored: Arc<Kept>,
     looked: Instant,
 }
 
 impl Keeping {
     pub fn new(job: JobId) -> Self {
-        Self { job, stored: Kept::default(), looked: Instant::now() }
+        Self { job, stored: Arc::default(), looked: Instant::now() }
     }
 
     /// Stores what is new if that is long ago. What cannot be stored now is stored later.

@@ -4,6 +4,7 @@
 mod assignment;
 mod beats;
 mod card;
+pub mod copies;
 pub mod exports;
 mod inference;
 mod keeping;
@@ -15,6 +16,7 @@ pub mod ranks;
 mod result;
 pub mod space;
 pub mod supervisor;
+mod tending;
 pub mod time;
 
 use std::path::{Path, PathBuf};
@@ -35,15 +37,14 @@ use crate::engine::device::Device;
 use crate::engine::loading::Bases;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::placement::MOST_TOGETHER;
-use crate::job::{ArtifactSummary, EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
-use crate::store::{Claim, Ended, Heartbeat, Keep, Lease, LifeLock, Loss, NewArtifact, Store, StoreError, WorkerRow};
+use crate::job::{EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
+use crate::store::{Claim, Ended, Lease, LifeLock, Loss, Store, StoreError, WorkerRow};
 use crate::verifier::Outside;
-use beats::{Beats, Held};
+use beats::Beats;
 use inference::InferenceServer;
-use keeping::Keeping;
 use patience::patiently;
 use pulse::Pulse;
-use result::ResultBuilder;
+use tending::Tending;
 
 /// Events that may wait to be written before the engine has to wait.
 const EVENT_QUEUE: usize = 256;
@@ -429,120 +430,6 @@ async fn sweep(store: &Store, job: JobId, succeeded: bool) {
 /// A text for clients: where the data directory lies is nothing to them, and what lies in it is named as it is there.
 fn without_root(text: &str, root: &Path) -> String {
     text.replace(&format!("{}/", root.display()), "")
-}
-
-/// Writes down what a running engine reports and looks what becomes of its lease.
-struct Tending<'a> {
-    store: &'a Store,
-    lease: Lease,
-    held: Held,
-    keep: Keep,
-    stop: &'a StopFlag,
-    result: ResultBuilder,
-    keeping: Keeping,
-}
-
-impl<'a> Tending<'a> {
-    fn new(store: &'a Store, held: Held, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
-        let result = ResultBuilder::new(work.gate(), claim.verification.clone());
-        let keeping = Keeping::new(claim.lease.job);
-        Self { store, lease: claim.lease, held, keep: work.keep(), stop, result, keeping }
-    }
-
-    async fn tend(
-        &mut self,
-        mut inbox: mpsc::Receiver<Message>,
-        mut finished: oneshot::Receiver<Run>,
-        shutdown: &mut watch::Receiver<bool>,
-    ) -> Run {
-        let mut polls = interval(POLL);
-        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut batch = Vec::new();
-        loop {
-            if *shutdown.borrow() {
-                self.stop.raise(Stop::Drain);
-            }
-            tokio::select! {
-                biased;
-                _ = polls.tick() => self.check_lease().await,
-                count = inbox.recv_many(&mut batch, EVENT_QUEUE) => {
-                    if count == 0 {
-                        // The engine thread has dropped its reporter; its result is there or on its way.
-                        let ended = (&mut finished).await;
-                        return ended.unwrap_or_else(|_| Err(EngineError::Internal(String::from("the engine vanished"))));
-                    }
-                    if let Err(error) = self.write(batch.drain(..)).await {
-                        tracing::error!(job = %self.lease.job, error = chain(&error), "nothing more can be written");
-                        self.stop.raise(Stop::LeaseLost);
-                        return Err(match error {
-                            StoreError::Full(_) => EngineError::full("writing to"),
-                            _ => EngineError::Stopped(Stop::LeaseLost),
-                        });
-                    }
-                }
-            }
-        }
-    }
-
-    async fn check_lease(&self) {
-        match self.store.check_lease(self.lease, self.held.lasts(), clock::now()).await {
-            Ok(Heartbeat::GoOn) => {}
-            Ok(Heartbeat::Pause) => self.stop.raise(Stop::Drain),
-            Ok(Heartbeat::Cancel) => self.stop.raise(Stop::Cancel),
-            Ok(Heartbeat::Lost) => self.stop.raise(Stop::LeaseLost),
-            // Should the server take the job back meanwhile, the fence keeps this attempt from writing.
-            Err(error) => tracing::warn!(job = %self.lease.job, error = chain(&error), "the lease cannot be checked"),
-        }
-    }
-
-    /// Writes messages in order, events in as few transactions as possible.
-    async fn write(&mut self, messages: impl Iterator<Item = Message>) -> Result<(), StoreError> {
-        let mut events = Vec::new();
-        for message in messages {
-            match message {
-                Message::Event(event) => {
-                    self.result.note(&event.body);
-                    events.push(event);
-                }
-                Message::Artifact(saved, reply) => {
-                    self.record(&mut events).await?;
-                    self.add_artifact(&saved).await?;
-                    if reply.send(Ok(())).is_err() {
-                        tracing::debug!("the engine ended without waiting for its artifact");
-                    }
-                }
-            }
-        }
-        self.record(&mut events).await
-    }
-
-    async fn record(&mut self, events: &mut Vec<NewEvent>) -> Result<(), StoreError> {
-        if !events.is_empty() {
-            patiently(|| self.store.record(self.lease, events, clock::now())).await?;
-            events.clear();
-            self.keeping.now_and_then(self.store.place()).await;
-        }
-        Ok(())
-    }
-
-    async fn add_artifact(&mut self, saved: &Saved) -> Result<(), StoreError> {
-        let Saved { directory, manifest, summary } = saved;
-        let score = match summary {
-            ArtifactSummary::Checkpoint => self.result.take_score(manifest.step),
-            ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
-        };
-        let place = self.store.place();
-        // Whoever goes on from it finds what was kept until then.
-        self.keeping.all(place).await?;
-        let location = &patiently(|| place.publish(directory, manifest)).await?;
-        let new = NewArtifact { location, manifest, summary, score, keep: self.keep };
-        let added = patiently(|| self.store.add_artifact(self.lease, new, clock::now())).await?;
-        self.result.made(added.id, manifest.kind, summary);
-        for old in &added.dropped {
-            place.remove(old).await;
-        }
-        Ok(())
-    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -93,7 +93,7 @@ impl From<diagnosis::Diagnosis> for Diagnosis {
 pub async fn diagnose_job(Access(app): Access, Id(id): Id<JobId>) -> Result<Json<List<Diagnosis>>, Problem> {
     let row = app.store.job(id).await?;
     let names = diagnosis::METRICS.map(String::from);
-    let query = MetricQuery { names: &names, steps: 0..=u64::MAX, points: POINTS, last: false };
+    let query = MetricQuery { names: &names, steps: 0..=u64::MAX, points: POINTS };
     let found = match observed(&row, app.store.metrics(id, &query).await?) {
         Some(observed) => diagnosis::diagnose(&observed),
         None => Vec::new(),

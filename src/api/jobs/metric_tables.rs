@@ -93,7 +93,7 @@ pub async fn get_metrics(
     let ids = ids(&asked.jobs)?;
     let names = series.names()?;
     series.check_points(ids.len())?;
-    let query = series.query(&names, false);
+    let query = series.query(&names);
     let mut jobs = Vec::with_capacity(ids.len());
     for id in ids {
         // The job first: what it adds meanwhile is told twice rather than never.

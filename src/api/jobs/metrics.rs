@@ -60,9 +60,9 @@ impl SeriesParams {
         Ok(())
     }
 
-    pub fn query<'a>(&self, names: &'a [String], last: bool) -> MetricQuery<'a> {
+    pub fn query<'a>(&self, names: &'a [String]) -> MetricQuery<'a> {
         let steps = self.from_step..=self.to_step.unwrap_or(u64::MAX);
-        MetricQuery { names, steps, points: self.points, last }
+        MetricQuery { names, steps, points: self.points }
     }
 }
 
@@ -148,7 +148,7 @@ pub async fn job_metrics(
 ) -> Result<Response, Problem> {
     let names = params.names()?;
     app.store.job(id).await?;
-    let series = app.store.metrics(id, &params.query(&names, true)).await?;
+    let series = app.store.metrics(id, &params.query(&names)).await?;
     let series: Vec<Series> = series.into_iter().map(Series::from).collect();
     Ok(match format {
         Format::Json => Json(Metrics { object: "metrics", job: id.to_string(), series }).into_response(),

@@ -1,7 +1,9 @@
 //! What jobs make and where it lies. An artifact is a directory with a manifest; it exists for readers once its row
-//! does (`rows.rs`), and its files are read through the place that holds them (`place.rs`).
+//! does (`rows.rs`), and its files are read through the place that holds them (`place.rs`),
+//! of which there may be copies here (`copies.rs`).
 
 mod adapter;
+mod copies;
 mod intact;
 mod location;
 mod place;
@@ -12,6 +14,7 @@ mod tests;
 use std::io;
 
 pub use adapter::AdapterOf;
+pub use copies::Trimmed;
 pub use intact::{Damaged, NamedFile, StoredFile};
 pub use location::Location;
 pub(in crate::store) use place::Entry;

@@ -54,9 +54,9 @@ impl Kept {
 /// The place of a data directory; clones share it.
 #[derive(Clone, Debug)]
 pub struct Place {
-    files: Files,
+    pub(super) files: Files,
     intact: Intact,
-    bucket: Option<Arc<Bucket>>,
+    pub(super) bucket: Option<Arc<Bucket>>,
 }
 
 impl Place {
@@ -74,6 +74,7 @@ impl Place {
             }
             (opened, _) => opened?,
         };
+        self.ask_for(&path);
         let metadata = reader.metadata().await?;
         reader.seek(SeekFrom::Start(first)).await?;
         let whole = first == 0 && length == metadata.len();
@@ -115,6 +116,7 @@ impl Place {
     /// A file, to be read here and there, which holds what was stored. Blocks, as its reader does.
     pub fn read(&self, file: &StoredFile) -> io::Result<impl Read + Seek + use<>> {
         let path = self.path(&file.location);
+        self.ask_for(&path);
         match (self.intact.open(&path, file), &self.bucket) {
             // A copy that a disk has changed is brought again.
             (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound || Damaged::is(&error) => {
@@ -131,9 +133,13 @@ impl Place {
         let path = self.path(what);
         let Some(bucket) = &self.bucket else { return Ok(path) };
         if path.is_file() {
+            self.ask_for(&path);
             return Ok(path);
         }
-        let there = |file: &Object| path.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes);
+        let there = |file: &Object| {
+            self.ask_for(&path.join(&file.name));
+            path.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes)
+        };
         let files = bucket.list_all(&what.0).await?;
         if files.is_empty() && !path.exists() {
             match self.bring(bucket, &what.0).await {
@@ -389,7 +395,7 @@ fn since(written: Timestamp) -> Option<Duration> {
 }
 
 /// The files below a folder with their names within it.
-fn files_below(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+pub(super) fn files_below(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let (mut files, mut pending) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = pending.pop() {
         let failed = |e| StoreError::io("listing", &next, e);

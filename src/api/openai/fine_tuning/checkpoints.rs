@@ -68,7 +68,7 @@ async fn describe(app: &App, id: CheckpointId) -> Result<FineTuningCheckpoint, P
     let Artifact { manifest, completed_at, .. } = app.store.checkpoint(id).await?.artifact;
     let (job, step) = (manifest.job, manifest.step);
     let names = [String::from("loss")];
-    let query = MetricQuery { names: &names, steps: step..=step, points: 2, last: false };
+    let query = MetricQuery { names: &names, steps: step..=step, points: 2 };
     let loss = app.store.metrics(job, &query).await?;
     Ok(FineTuningCheckpoint {
         id: id.to_string(),

@@ -1,0 +1,186 @@
+//! Copies of a bucket's files on this machine's disk. When they take too much, those go that nobody has asked for for
+//! longest; whoever asks for one again has it brought.
+
+use std::collections::{BTreeSet, BinaryHeap};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, statvfs, utimensat};
+
+use super::place::{Place, files_below};
+use crate::job::JobId;
+use crate::store::bucket::Bucket;
+use crate::store::statuses::held;
+use crate::store::{Result, Store, StoreError, read};
+
+/// Folders of the place.
+const FOLDERS: [&str; 6] = ["datasets", "exports", "files", "jobs", "models", "parts"];
+/// Who has asked for a file opens it within this time.
+const ASKED_FOR: Duration = Duration::from_secs(3600);
+/// Copies that are looked at when some must go: the oldest ones.
+const LOOKED_AT: usize = 10_000;
+
+/// What of the copies had to go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trimmed {
+    /// Bytes of all copies there were.
+    pub copies: u64,
+    /// Bytes of those that were removed.
+    pub removed: u64,
+    pub files: u64,
+}
+
+/// A copy, by the time when it was asked for last.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Copy {
+    asked_for: SystemTime,
+    name: String,
+    bytes: u64,
+}
+
+impl Store {
+    /// Removes copies of what is in the bucket until all together take at most `limit` bytes, or, without one, half of the
+    /// disk. What was asked for within the hour stays, and so does what jobs have that run.
+    pub async fn trim_copies(&self, limit: Option<u64>) -> Result<Trimmed> {
+        if !self.place().is_remote() {
+            return Ok(Trimmed::default());
+        }
+        let running: Vec<String> = sqlx::query_scalar(concat!("select id from job where status in ", held!()))
+            .fetch_all(&self.readers)
+            .await?;
+        let running: BTreeSet<JobId> = running.iter().map(|id| read("job id", id)).collect::<Result<_>>()?;
+        self.place().trim(limit, &running).await
+    }
+}
+
+impl Place {
+    async fn trim(&self, limit: Option<u64>, running: &BTreeSet<JobId>) -> Result<Trimmed> {
+        let Some(bucket) = &self.bucket else { return Ok(Trimmed::default()) };
+        let root = self.files.root().to_owned();
+        let limit = limit.map_or_else(|| half_of_disk(&root), Ok)?;
+        let folders = running.iter().map(|job| format!("jobs/{job}/")).collect::<Vec<_>>();
+        let look = move || look(&root, &folders);
+        let (copies, oldest) = tokio::task::spawn_blocking(look)
+            .await
+            .map_err(|e| StoreError::io("looking through", self.files.root(), std::io::Error::other(e)))??;
+        let mut trimmed = Trimmed { copies, ..Trimmed::default() };
+        for copy in oldest {
+            if copies - trimmed.removed <= limit {
+                break;
+            }
+            if self.remove_copy(bucket, &copy).await? {
+                trimmed.removed += copy.bytes;
+                trimmed.files += 1;
+            }
+        }
+        Ok(trimmed)
+    }
+
+    /// Removes a copy, unless it is the only one there is, or somebody has asked for it meanwhile.
+    async fn remove_copy(&self, bucket: &Bucket, copy: &Copy) -> Result<bool> {
+        let stored = match bucket.size(&copy.name).await {
+            Err(StoreError::Io { .. }) => return Ok(false),
+            size => size?,
+        };
+        let path = self.files.root().join(&copy.name);
+        if stored != copy.bytes || asked_for(&path).is_none_or(|time| time != copy.asked_for) {
+            return Ok(false);
+        }
+        fs::remove_file(&path).map_err(|e| StoreError::io("removing", &path, e))?;
+        Ok(true)
+    }
+
+    /// Notes that somebody asks for what lies here, where it may be removed otherwise.
+    pub(super) fn ask_for(&self, path: &Path) {
+        let at = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+        let now = Timestamps { last_access: at(UTIME_NOW), last_modification: at(UTIME_OMIT) };
+        if self.bucket.is_some()
+            && let Err(error) = utimensat(CWD, path, &now, AtFlags::empty())
+        {
+            tracing::debug!(%error, path = %path.display(), "it cannot be noted that it was asked for");
+        }
+    }
+}
+
+/// The bytes of all copies, and the oldest of those that may go.
+fn look(root: &Path, running: &[String]) -> Result<(u64, Vec<Copy>)> {
+    let (mut bytes, mut oldest) = (0, BinaryHeap::new());
+    for folder in FOLDERS.map(|name| (name, root.join(name))).iter().filter(|(_, path)| path.is_dir()) {
+        for (name, path) in files_below(&folder.1)? {
+            // One that is gone meanwhile takes nothing.
+            let Ok(metadata) = path.metadata() else { continue };
+            bytes += metadata.len();
+            let name = format!("{}/{name}", folder.0);
+            let Some(asked_for) = asked_for(&path) else { continue };
+            let is_in_use = asked_for.elapsed().map_or(true, |age| age < ASKED_FOR);
+            if !is_in_use && !running.iter().any(|folder| name.starts_with(folder)) {
+                oldest.push(Copy { asked_for, name, bytes: metadata.len() });
+            }
+            if oldest.len() > LOOKED_AT {
+                oldest.pop();
+            }
+        }
+    }
+    Ok((bytes, oldest.into_sorted_vec()))
+}
+
+/// When a file was written, or asked for last.
+fn asked_for(path: &Path) -> Option<SystemTime> {
+    let metadata = path.metadata().ok()?;
+    Some(metadata.modified().ok()?.max(metadata.accessed().ok()?))
+}
+
+fn half_of_disk(root: &Path) -> Result<u64> {
+    let disk = statvfs(root).map_err(|e| StoreError::io("looking at the disk of", root, e.into()))?;
+    Ok(disk.f_blocks.saturating_mul(disk.f_frsize) / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::io::Write;
+
+    use super::*;
+    use crate::store::bucket::BucketAddress;
+    use crate::store::{Files, Location};
+
+    #[tokio::test]
+    async fn of_too_many_copies_those_go_that_nobody_asked_for_and_come_again() {
+        let Ok(url) = std::env::var("ANNEAL_TEST_S3") else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let environment = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+        let address = BucketAddress { url: format!("{url}/copies"), environment, redirects: false };
+        let files = Files::open(folder.path()).unwrap();
+        let place = Place::new(files, Some(Bucket::open(&address).unwrap()));
+        let (old, new) = (JobId::generate(), JobId::generate());
+        let location = |job, name: &str| Location::job(job).within(name);
+        for (job, name) in [(old, "a"), (old, "b"), (old, "only here"), (new, "c")] {
+            fs::create_dir_all(folder.path().join(format!("jobs/{job}"))).unwrap();
+            let staged = place.stage();
+            staged.create().unwrap().write_all(&[7; 1000]).unwrap();
+            staged.publish(&location(job, name)).await.unwrap();
+        }
+        let path = |job, name| folder.path().join("jobs").join(format!("{job}")).join(name);
+        fs::write(path(old, "only here"), [7; 1001]).unwrap();
+        let age = |job, name, hours: u64| {
+            let time = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(hours * 3600));
+            let time = time.set_accessed(SystemTime::UNIX_EPOCH + Duration::from_secs(hours * 3600));
+            File::options().write(true).open(path(job, name)).unwrap().set_times(time).unwrap();
+        };
+        for (job, name, hours) in [(old, "a", 3), (old, "b", 2), (old, "only here", 1), (new, "c", 0)] {
+            age(job, name, hours);
+        }
+        let running = BTreeSet::from([new]);
+        assert_eq!(place.trim(Some(4001), &running).await.unwrap(), Trimmed { copies: 4001, removed: 0, files: 0 });
+        let trimmed = place.trim(Some(3500), &running).await.unwrap();
+        assert_eq!(trimmed, Trimmed { copies: 4001, removed: 1000, files: 1 }, "no more than has to go");
+        assert!(!path(old, "b").exists() && path(old, "only here").exists() && path(new, "c").exists());
+        place.ask_for(&path(old, "a"));
+        assert_eq!(place.trim(Some(0), &running).await.unwrap().files, 0, "somebody has just asked for it");
+        age(old, "a", 3);
+        assert_eq!(place.trim(Some(0), &BTreeSet::new()).await.unwrap().files, 2);
+        assert!(path(old, "only here").exists(), "there is no other one");
+        assert_eq!(fs::read(place.fetch(&location(old, "b")).await.unwrap()).unwrap(), [7; 1000]);
+    }
+}
