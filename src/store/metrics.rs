@@ -178,8 +178,8 @@ impl Reading {
     ) -> Result<BTreeMap<u64, Point>> {
         let (first, last) = (self.from / unit, self.to / unit);
         let mut by_value = buckets_of(&self.loose, name, unit);
-        by_value.extend(Some(first).filter(|_| self.from % unit != 0));
-        by_value.extend(Some(last).filter(|_| !self.ends && (self.to + 1) % unit != 0));
+        by_value.extend(Some(first).filter(|_| !self.from.is_multiple_of(unit)));
+        by_value.extend(Some(last).filter(|_| !self.ends && !(self.to + 1).is_multiple_of(unit)));
         let mut points = BTreeMap::new();
         let mut stored = sqlx::query(
             "select * from metric_point
