@@ -78,3 +78,6 @@ create function lift_positions() returns void language sql volatile as $$
     from (select coalesce(max(position), 0) as position from event) newest
     where newest.position >= base + (pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 20)
 $$;
+
+-- As SQLite calls them, so that changes to come are written once.
+create domain blob as bytea;

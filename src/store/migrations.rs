@@ -55,8 +55,6 @@ migrations! {
     "0036_dataset_splits",
     "0037_verifier_audits",
     "0038_hosts",
-    "0039_metric_blocks",
-    "0040_claims",
 }
 
 // It begins where SQLite was then; the numbers are the same from there on.
@@ -64,6 +62,11 @@ migrations! {
     POSTGRES of "postgres":
     "0037_schema",
     "0038_hosts",
+}
+
+// What both understand in the same words.
+migrations! {
+    BOTH of "both":
     "0039_metric_blocks",
     "0040_claims",
 }
@@ -82,7 +85,7 @@ fn migrator_for(database: &AnyConnection) -> Migrator {
 }
 
 fn migrator_of(files: &[(&'static str, &'static str)], last: i64) -> Migrator {
-    let all = files.iter().filter_map(|(name, sql)| {
+    let all = files.iter().chain(BOTH).filter_map(|(name, sql)| {
         let (number, description) = name.split_once('_')?;
         let version = number.parse().ok().filter(|version| *version <= last)?;
         let description = Cow::Owned(description.replace('_', " "));
@@ -160,16 +163,20 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_a_migration() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
-        let mut names: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-            .collect();
-        names.sort();
-        assert_eq!(SQLITE.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
-        assert_eq!(migrator(i64::MAX).iter().count(), SQLITE.len(), "a name is a number, `_` and a description");
-        let names = |files: &[(&'static str, &str)]| files.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-        assert!(names(SQLITE).ends_with(&names(POSTGRES)[1..]), "both databases have the same changes");
+        for (folder, files) in [("sqlite", SQLITE), ("postgres", POSTGRES), ("both", BOTH)] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
+            let mut names: Vec<String> = fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+                .collect();
+            names.sort();
+            assert_eq!(files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+        }
+        for (own, begins) in [(SQLITE, 0), (POSTGRES, 36)] {
+            let numbers: Vec<i64> = migrator_of(own, i64::MAX).iter().map(|migration| migration.version).collect();
+            assert_eq!(numbers.len(), own.len() + BOTH.len(), "a name is a number, `_` and a description");
+            assert!(numbers.is_sorted() && numbers[0] == begins + 1, "{numbers:?}");
+        }
     }
 
     #[tokio::test]

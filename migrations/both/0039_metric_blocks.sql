@@ -30,5 +30,5 @@ create table metric_point (
 
 alter table job add column packed_seq bigint not null default 0;
 
--- Who knows the tables that are gone cannot use this database.
+-- Who knows the tables that are gone cannot use this database. No version was released that could be at work beside this one.
 update compatibility set oldest = 39;
