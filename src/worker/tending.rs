@@ -84,11 +84,9 @@ impl<'a> Tending<'a> {
     /// The attempt is over, because what it reports cannot be kept.
     fn lost(&self, error: &StoreError) -> Run {
         tracing::error!(job = %self.lease.job, error = chain(error), "nothing more can be written");
+        // Whatever it is, the engine can stop at once.
         self.stop.raise(Stop::LeaseLost);
-        Err(match error {
-            StoreError::Full(_) => EngineError::full("writing to"),
-            _ => EngineError::Stopped(Stop::LeaseLost),
-        })
+        Err(cause(error))
     }
 
     async fn check_lease(&self) {
@@ -174,5 +172,29 @@ impl<'a> Tending<'a> {
             self.store.place().remove(old).await;
         }
         Ok(())
+    }
+}
+
+/// What an attempt ends with that can write nothing more. As long as the lease is good its job is nobody else's, and ends.
+fn cause(error: &StoreError) -> EngineError {
+    match error {
+        StoreError::LeaseLost => EngineError::Stopped(Stop::LeaseLost),
+        StoreError::Full(_) => EngineError::full("writing to"),
+        error => EngineError::Internal(format!("{}; resume the job when that works again", chain(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::FailureKind;
+
+    #[test]
+    fn a_job_that_can_write_nothing_more_ends_unless_it_is_somebody_elses() {
+        assert!(matches!(cause(&StoreError::LeaseLost), EngineError::Stopped(Stop::LeaseLost)));
+        assert_eq!(cause(&StoreError::Full("no room".into())).failure().kind, FailureKind::StorageFull);
+        let failure = cause(&StoreError::Overloaded).failure();
+        assert_eq!(failure.kind, FailureKind::Internal);
+        assert!(failure.message.contains("database is busy") && failure.message.contains("resume"), "{failure:?}");
     }
 }
