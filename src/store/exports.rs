@@ -52,8 +52,11 @@ impl Store {
         let id = ExportId::generate();
         let dtype = export.dtype.map(|dtype| dtype.as_str());
         let mut tx = self.begin().await?;
-        let like = exports!("where checkpoint_id = $1 and format = $2 and dtype is $3 and export.status <> 'failed'");
-        let like = sqlx::query(like).bind(checkpoint.id.to_string()).bind(export.format.as_str()).bind(dtype);
+        let like = exports!(
+            "where checkpoint_id = $1 and format = $2 and coalesce(dtype, '') = $3 and export.status <> 'failed'"
+        );
+        let like = sqlx::query(like).bind(checkpoint.id.to_string()).bind(export.format.as_str());
+        let like = like.bind(dtype.unwrap_or_default());
         if let Some(known) = like.fetch_optional(tx.connection()).await? {
             return Ok((row(&known)?, false));
         }
