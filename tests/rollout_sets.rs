@@ -51,7 +51,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let data = folder.path().join("data");
     let sets = runtime.block_on(async {
-        let store = Store::open(&data).await.unwrap();
+        let store = Store::open_at(&data, common::database_url(&data).as_deref(), None).await.unwrap();
         store.set_devices(&Machine::open("cpu", &data).unwrap().read_all().unwrap(), NOW).await.unwrap();
         let plain = |_: &mut Fixture| {};
         let mut sets = Vec::new();

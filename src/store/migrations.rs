@@ -172,6 +172,8 @@ mod tests {
             names.sort();
             assert_eq!(files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
         }
+        let names = |files: &[(&'static str, &str)]| files.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        assert!(names(SQLITE).ends_with(&names(POSTGRES)[1..]), "both databases have the same changes");
         for (own, begins) in [(SQLITE, 0), (POSTGRES, 36)] {
             let numbers: Vec<i64> = migrator_of(own, i64::MAX).iter().map(|migration| migration.version).collect();
             assert_eq!(numbers.len(), own.len() + BOTH.len(), "a name is a number, `_` and a description");

@@ -44,6 +44,8 @@ impl Program {
         command.args(arguments).current_dir(self.folder.path()).env("ANNEAL_SERVER", &self.base);
         command.env("ANNEAL_PROFILES", self.folder.path().join("profiles.toml")).env_remove("ANNEAL_PROFILE");
         command.env_remove("ANNEAL_API_KEY").env_remove("http_proxy").stdin(Stdio::null());
+        // A command that opens the directory finds the rows that a server on it has.
+        command.envs(super::database_url(&self.folder.path().join("data")).map(|url| ("ANNEAL_DATABASE", url)));
         command
     }
 
