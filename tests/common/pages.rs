@@ -72,7 +72,7 @@ fn run(blocks: &[String], base: &str, folder: &Path) -> (ExitStatus, String) {
             ("NO_PROXY", "127.0.0.1"),
             ("LC_ALL", "C"),
         ])
-        .envs(super::database_url(&folder.join("data")).map(|url| ("ANNEAL_DATABASE", url)))
+        .envs(crate::common::database_url(&folder.join("data")).map(|url| ("ANNEAL_DATABASE", url)))
         .stdout(output.try_clone().unwrap())
         .stderr(output)
         .status()

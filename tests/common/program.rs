@@ -45,7 +45,7 @@ impl Program {
         command.env("ANNEAL_PROFILES", self.folder.path().join("profiles.toml")).env_remove("ANNEAL_PROFILE");
         command.env_remove("ANNEAL_API_KEY").env_remove("http_proxy").stdin(Stdio::null());
         // A command that opens the directory finds the rows that a server on it has.
-        command.envs(super::database_url(&self.folder.path().join("data")).map(|url| ("ANNEAL_DATABASE", url)));
+        command.envs(crate::common::database_url(&self.folder.path().join("data")).map(|url| ("ANNEAL_DATABASE", url)));
         command
     }
 
