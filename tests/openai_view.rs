@@ -242,9 +242,11 @@ fn a_file_becomes_one_data_set_however_many_jobs_use_it() {
         upload(&server, "{\"prompt\":\"1+1=\",\"completion\":\"2\"}\r\n\n{\"prompt\":\"2+2=\",\"completion\":\"4\"}");
     let (_, version) = trained_on(&plain);
     let inode = |path: String| data.path().join(path).metadata().unwrap().ino();
-    assert_eq!(inode(format!("datasets/{version}.jsonl")), inode(format!("files/{plain}")));
+    // Object storage copies by itself, and nothing of it is here.
+    let is_here = std::env::var_os("ANNEAL_TEST_S3").is_none();
+    assert!(!is_here || inode(format!("datasets/{version}.jsonl")) == inode(format!("files/{plain}")));
     assert_eq!(server.delete(&format!("/v1/files/{plain}")).status, 200);
-    assert!(data.path().join(format!("datasets/{version}.jsonl")).exists());
+    assert!(!is_here || data.path().join(format!("datasets/{version}.jsonl")).exists());
     assert_eq!(refusals(&server.post("/v1/fine_tuning/jobs", &supervised(&plain)))[0].0, "/training_file");
 }
 
