@@ -20,12 +20,14 @@ for target in cpu cuda; do
   python3 scripts/dockerfile.py Dockerfile "$target" >/dev/null
 done
 if command -v systemd-analyze >/dev/null; then
-  # The unit with a program that exists; everything else in it is as it is.
+  # The units with a program that exists; everything else in them is as it is.
   unit=$(mktemp -d)
   trap 'rm -rf "$unit"' EXIT
-  sed "s|^ExecStart=[^ ]*|ExecStart=$(command -v true)|" deploy/anneal.service >"$unit/anneal.service"
-  # An unknown directive is only a remark to it, and a mistake here.
-  systemd-analyze verify --man=no "$unit/anneal.service" 2>&1 | tee "$unit/remarks"
-  [ ! -s "$unit/remarks" ]
+  for name in anneal anneal-agent; do
+    sed "s|^ExecStart=[^ ]*|ExecStart=$(command -v true)|" "deploy/$name.service" >"$unit/$name.service"
+    # An unknown directive is only a remark to it, and a mistake here.
+    systemd-analyze verify --man=no "$unit/$name.service" 2>&1 | tee "$unit/remarks"
+    [ ! -s "$unit/remarks" ]
+  done
 fi
 echo "shell scripts, Dockerfile, YAML and unit are fine"

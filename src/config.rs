@@ -95,7 +95,8 @@ pub struct SettingArgs {
     pub listen: Option<SocketAddr>,
 
     /// Devices to run jobs on: `all` (the GPUs, or the CPU where there are none), `cpu`, or GPUs such as `0,2` or
-    /// `cuda:0,cuda:1`; for tests simulated ones, `simulated:4` or `simulated:24GiB,80GiB` [default: all]
+    /// `cuda:0,cuda:1`; `none` where agents run all jobs; for tests simulated ones, `simulated:4` or
+    /// `simulated:24GiB,80GiB` [default: all]
     #[arg(long, env = "ANNEAL_DEVICES", value_name = "LIST", global = true)]
     pub devices: Option<String>,
 
@@ -441,6 +442,11 @@ fn host_name(database: Option<&DatabaseUrl>) -> String {
     if database.is_none() {
         return LOCAL_HOST.to_owned();
     }
+    machine_name()
+}
+
+/// What this machine calls itself.
+pub fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase()
 }
 

@@ -15,7 +15,7 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Routes that anyone may ask.
 const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/.well-known/jwks.json"];
 /// Routes of operators, who see all projects.
-const ADMIN: [&str; 3] = ["/v1/api-keys", "/v1/projects", "/v1/audit-log"];
+const ADMIN: [&str; 5] = ["/v1/api-keys", "/v1/projects", "/v1/audit-log", "/v1/agent/", "/v1/hosts"];
 
 /// A key made beside the server, as `anneal keys` does; `expires_at` in milliseconds.
 fn key(data: &Path, project: &str, scopes: &[Scope], expires_at: Option<i64>) -> (ApiKeyId, String) {
@@ -62,6 +62,7 @@ fn every_route_refuses_every_key_that_does_not_fit() {
     let (_, reader) = key(data.path(), "default", &[Scope::Read], None);
     let (_, writer) = key(data.path(), "default", &[Scope::Write], None);
     let (_, both) = key(data.path(), "default", &[Scope::Read, Scope::Write], None);
+    let (_, agent) = key(data.path(), "default", &[Scope::Agent], None);
     let server = Server::start(data.path());
     assert_eq!(with(&server, Some(&good), "POST", &format!("/v1/api-keys/{revoked_id}/revoke")).status, 200);
     let document = server.get("/openapi.json").json();
@@ -97,6 +98,7 @@ fn every_route_refuses_every_key_that_does_not_fit() {
         assert!(!writes || (!reads && method != "GET"), "{method} {path}");
         assert_eq!(code(Some(&both)) == insufficient, admin, "{method} {path}");
         assert_eq!(reads || writes, !admin, "{method} {path}");
+        assert_eq!(code(Some(&agent)) != insufficient, path.starts_with("/v1/agent/"), "{method} {path}");
     }
     assert!(seen > 40, "{seen}");
     let log = with(&server, Some(&good), "GET", &format!("/v1/audit-log?key={revoked_id}&limit=100")).json();

@@ -82,13 +82,13 @@ const ORDERS: &[(&str, &[&str])] = &[
     ]),
     ("store", &[
         // Rows that stand by themselves.
-        "error", "files", "key_file", "vault", "checksums", "backend", "bucket", "statement", "statuses", "memo", "migrations", "attempts", "audit", "keys", "sessions", "names", "projects", "quota", "requests", "life", "hosts",
+        "error", "files", "key_file", "vault", "checksums", "backend", "depot", "bucket", "statement", "statuses", "memo", "migrations", "attempts", "audit", "keys", "sessions", "names", "projects", "quota", "requests", "life", "hosts",
         // A job's log, its status, and the right to run it.
         "events", "devices", "transitions", "lease", "workers", "metric_blocks", "reports", "metrics", "inputs", "provenance",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue", "agents",
         "lifecycle", "turns", "placement", "line",
         // The whole.
         "upkeep", "copy",
@@ -102,7 +102,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "health", "inference", "keys", "sessions", "metrics_catalog",
+        "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
         "openapi", "docs", "page",
@@ -119,7 +119,13 @@ const CUDA: &[&str] = &["src/engine/cuda/mod", "src/engine/cuda/hardware", "src/
 /// What may be named, outside tests, in some modules only or nowhere: rule, pattern, those modules, and why.
 const NAMES: &[(&str, &str, &[&str], &str)] = &[
     ("crates", r"\bsqlx\b", &["src/store"], "only the store talks to the database"),
-    ("crates", r"\b(axum|utoipa|utoipa_axum|tower_http)\b", &["src/api"], "only the API speaks HTTP"),
+    ("crates", r"\b(axum|utoipa_axum|tower_http)\b", &["src/api"], "only the API speaks HTTP"),
+    (
+        "crates",
+        r"\butoipa\b",
+        &["src/api", "src/job/agent", "src/job/device"],
+        "only the API describes what it says, and what agents say to it",
+    ),
     (
         "crates",
         r"\bcandle_(core|nn)\b",

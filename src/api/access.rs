@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::App;
-pub use super::caller::{Access, Administered, Caller};
+pub use super::caller::{Access, Administered, Agent, Caller};
 use super::credential::Credential;
 use super::error::Problem;
 use super::route::Kind;

@@ -44,6 +44,18 @@ impl FromRequestParts<App> for Access {
     }
 }
 
+/// The service for agents, which run the jobs of all projects.
+pub struct Agent(pub App);
+
+impl FromRequestParts<App> for Agent {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let caller = parts.extensions.get::<Caller>().and_then(|caller| caller.key);
+        Ok(Self(App { caller, ..app.clone() }))
+    }
+}
+
 /// The service for routes that only `admin` keys reach: with all projects for operators, and for others with their own.
 pub struct Administered(pub App);
 

@@ -111,7 +111,6 @@ impl Representation {
         }
     }
 
-    /// The answer with those bytes.
     /// Sends the client to the object storage, where it asks for the same part.
     fn redirect(&self, address: &str) -> Response {
         let mut response = StatusCode::TEMPORARY_REDIRECT.into_response();
@@ -125,6 +124,7 @@ impl Representation {
         response
     }
 
+    /// The answer with those bytes.
     pub fn answer(&self, part: Part, body: Body) -> Response {
         let Part { first, length, status } = part;
         let mut response = (status, body).into_response();

@@ -160,7 +160,13 @@ impl Problem {
                 tracing::error!(%error, "request failed");
                 Self::database_damaged()
             }
-            StoreError::LeaseLost
+            StoreError::LeaseLost => Self::new(
+                StatusCode::CONFLICT,
+                "lease_lost",
+                "the job is somebody else's by now, or is over; write nothing more of it",
+            ),
+            StoreError::ServerAway(_)
+            | StoreError::Server { .. }
             | StoreError::OtherVersion(_)
             | StoreError::Database(_)
             | StoreError::Io { .. }

@@ -272,6 +272,31 @@ impl<T: Identified> FromRequestParts<App> for Id<T> {
     }
 }
 
+/// What stands in a path, read as an id or a number; what is none names nothing.
+fn segment<T: FromStr<Err: Display>>(text: Option<&String>) -> Result<T, Problem> {
+    let missing = |error: T::Err| Problem::new(StatusCode::NOT_FOUND, "not_found", error.to_string());
+    text.map_or("", String::as_str).parse().map_err(missing)
+}
+
+/// What stands in a path in the place of its two parameters.
+#[derive(Debug)]
+pub struct Segments<A, B>(pub A, pub B);
+
+impl<A, B, S> FromRequestParts<S> for Segments<A, B>
+where
+    A: FromStr<Err: Display>,
+    B: FromStr<Err: Display>,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let PathText(segments) = PathText::<Vec<(String, String)>>::from_request_parts(parts, state).await?;
+        let mut texts = segments.iter().map(|(_, text)| text);
+        Ok(Self(segment(texts.next())?, segment(texts.next())?))
+    }
+}
+
 /// The name of a file in a path, its segment `path`.
 #[derive(Debug)]
 pub struct FileName(pub String);

@@ -12,20 +12,21 @@ use crate::job::JobId;
 use crate::store::{Store, StoreError};
 
 const POLL: Duration = Duration::from_millis(50);
+const TOGETHER: Duration = Duration::from_millis(5);
 
 /// A source of wake-ups.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    /// Woken by events of any job.
-    all: Arc<watch::Sender<()>>,
+    /// Woken by events of any job, with how often there was news of some.
+    all: Arc<watch::Sender<u64>>,
     /// Jobs that somebody follows.
-    jobs: Arc<Mutex<HashMap<JobId, watch::Sender<()>>>>,
+    jobs: Arc<Mutex<HashMap<JobId, watch::Sender<u64>>>>,
 }
 
 impl Feed {
     /// Starts looking for events until `shutdown` becomes true.
     pub fn start(store: Store, mut shutdown: watch::Receiver<bool>) -> Self {
-        let feed = Self { all: Arc::new(watch::Sender::new(())), jobs: Arc::default() };
+        let feed = Self { all: Arc::new(watch::Sender::new(0)), jobs: Arc::default() };
         let own = feed.clone();
         tokio::spawn(async move {
             let mut ticks = interval(POLL);
@@ -34,6 +35,8 @@ impl Feed {
             while !*shutdown.borrow() {
                 tokio::select! {
                     _ = ticks.tick() => {}
+                    // What this server has written itself need not wait for the next tick; some of it is told together.
+                    () = store.written() => tokio::time::sleep(TOGETHER).await,
                     _ = shutdown.changed() => continue,
                 }
                 match own.look(&store, position).await {
@@ -51,10 +54,15 @@ impl Feed {
             None => self.all.subscribe(),
             Some(job) => {
                 let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-                jobs.entry(job).or_insert_with(|| watch::Sender::new(())).subscribe()
+                jobs.entry(job).or_insert_with(|| watch::Sender::new(0)).subscribe()
             }
         };
         Follower { news }
+    }
+
+    /// How often there was news of any job. What is looked up afterwards is as new as the last of it.
+    pub fn count(&self) -> u64 {
+        *self.all.borrow()
     }
 
     /// Wakes the followers of jobs with events behind `position`; returns the position of the newest event.
@@ -66,12 +74,12 @@ impl Feed {
             None => Vec::new(),
         };
         if !news.is_empty() {
-            self.all.send_replace(());
+            self.all.send_modify(|count| *count += 1);
         }
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.retain(|_, followers| followers.receiver_count() > 0);
         for followers in news.iter().filter_map(|job| jobs.get(job)) {
-            followers.send_replace(());
+            followers.send_modify(|count| *count += 1);
         }
         Ok(newest)
     }
@@ -80,7 +88,7 @@ impl Feed {
 /// Waits for news of one job or of all. Begin to follow before looking, or news in between is missed.
 #[derive(Debug)]
 pub struct Follower {
-    news: watch::Receiver<()>,
+    news: watch::Receiver<u64>,
 }
 
 impl Follower {

@@ -3,6 +3,7 @@
 //! completions, on an idle worker's socket.
 
 mod access;
+mod agents;
 mod archive;
 mod audit;
 mod audit_log;
@@ -27,6 +28,7 @@ mod extract;
 mod feed;
 mod health;
 mod host;
+mod hosts;
 mod idempotency;
 pub mod imports;
 mod inference;
@@ -136,6 +138,9 @@ pub struct Shared {
     answers: Answers,
     keyed: idempotency::Keyed,
     row_indexes: RowIndexes,
+    readable: agents::Readable,
+    attendance: agents::attendance::Attendance,
+    openings: agents::openings::Openings,
     pulls: Pulls,
     /// For open event streams.
     streams: Places,
@@ -149,6 +154,8 @@ pub struct ApiSettings {
     /// Where models may come from.
     pub sources: Sources,
     pub max_upload_bytes: u64,
+    /// For how long a worker may be silent.
+    pub lease: Duration,
     /// Host names besides the loopback ones under which the server is reached.
     pub allowed_hosts: Vec<String>,
     /// Whether requests need no key as long as there is none.
@@ -165,7 +172,7 @@ pub struct ApiSettings {
 
 /// Every route with its description, and what kind it is where its method does not say.
 fn routes() -> Routes {
-    jobs().merge(inputs_and_artifacts()).merge(openai()).merge(operations())
+    jobs().merge(inputs_and_artifacts()).merge(openai()).merge(operations()).merge(agents())
 }
 
 /// Jobs and what is done with them.
@@ -292,6 +299,10 @@ fn operations() -> Routes {
         .routes(routes!(objectives::list_objectives))
         .routes(routes!(metrics_catalog::list_metrics))
         .routes(routes!(devices::list_devices))
+        .of(Kind::Operates, routes!(hosts::list::list_hosts))
+        .of(Kind::Operates, routes!(hosts::change::cordon_host))
+        .of(Kind::Operates, routes!(hosts::change::uncordon_host))
+        .of(Kind::Operates, routes!(hosts::change::drain_host))
         .routes(routes!(queue::get_queue))
         .of(Kind::Administers, routes!(keys::create::create_api_key, keys::list::list_api_keys))
         .of(Kind::Administers, routes!(keys::get::get_api_key))
@@ -308,12 +319,32 @@ fn operations() -> Routes {
         .routes(routes!(metrics::metrics))
 }
 
+/// What agents ask, which are machines without the database.
+fn agents() -> Routes {
+    let files = routes!(agents::files::read_worker_file, agents::upload::write_worker_file);
+    Routes::default()
+        .of(Kind::Joins, routes!(agents::host::register_host))
+        .of(Kind::Serves, routes!(agents::device::tell_device))
+        .of(Kind::Serves, routes!(agents::worker::start_worker))
+        .of(Kind::Serves, routes!(agents::beat::worker_beat))
+        .of(Kind::Serves, routes!(agents::claim::claim_job))
+        .of(Kind::Serves, routes!(agents::end::end_worker))
+        .of(Kind::Serves, routes!(agents::files::list_worker_files))
+        .of(Kind::Serves, files)
+        .of(Kind::Serves, routes!(agents::lease::get_lease))
+        .of(Kind::Serves, routes!(agents::heed::heed_lease))
+        .of(Kind::Serves, routes!(agents::events::report_events))
+        .of(Kind::Serves, routes!(agents::artifact::add_artifact))
+        .of(Kind::Serves, routes!(agents::end::end_attempt))
+}
+
 /// The whole service. Must be called within a tokio runtime.
 pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bool>) -> Service {
     let feed = Feed::start(store.clone(), shutdown.clone());
     openai::sweep::start(store.clone(), shutdown.clone());
     let hosts: Arc<[String]> = settings.allowed_hosts.clone().into();
     let anonymous = AnonymousAccess::start(store.clone(), settings.open_without_keys, shutdown.clone());
+    let attendance = agents::attendance::Attendance::start(store.clone(), shutdown.clone());
     let (log, audit) = audit::start(store.clone());
     let (limits, dispatcher) = (Limits::default(), inference::dispatch::Dispatcher::default());
     let (answers, row_indexes, keyed) = (Answers::default(), RowIndexes::default(), idempotency::Keyed::default());
@@ -326,6 +357,9 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         answers,
         keyed,
         row_indexes,
+        readable: agents::Readable::default(),
+        attendance,
+        openings: agents::openings::Openings::default(),
         pulls: Pulls::default(),
         streams: Places::new(tail::MOST_STREAMS),
         shutdown,

@@ -37,6 +37,10 @@ pub enum Kind {
     Administers,
     /// As `Administers`; only operators change anything.
     Operates,
+    /// For a machine that begins to run jobs.
+    Joins,
+    /// For one that runs them: agents speak of their work all the time.
+    Serves,
     /// Anybody may ask, with a key or without.
     Public,
     /// Anybody may ask, and says in the body who they are.
@@ -49,6 +53,7 @@ impl Kind {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
         match self {
             Self::Public | Self::SignsIn => None,
+            Self::Joins | Self::Serves => Some(Scope::Agent),
             Self::Administers => Some(Scope::Admin),
             Self::Operates => Some(if reads { Scope::Admin } else { Scope::Operator }),
             Self::Asks | Self::Completes => Some(Scope::Read),
@@ -65,7 +70,7 @@ impl Kind {
     /// Whether the audit log names a request that was admitted.
     pub fn is_noted(self, method: &Method) -> bool {
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
-        self != Self::Public && (!reads || self == Self::Downloads)
+        ![Self::Public, Self::Serves].contains(&self) && (!reads || self == Self::Downloads)
     }
 
     /// Of a request that was routed; ordinary where nothing is there.

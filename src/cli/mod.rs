@@ -1,6 +1,7 @@
 //! The commands of the program: one file a command, one folder a group that has several. Most are clients of the public
 //! API; what those share lies in `client`, `remote` and `output`.
 
+mod agent;
 mod assignment;
 mod audit;
 mod backup;
@@ -20,6 +21,7 @@ mod exporter;
 mod files;
 mod frontier;
 mod health;
+mod hosts;
 mod init;
 mod interrupt;
 mod jobs;
@@ -159,6 +161,14 @@ enum Command {
     Evaluations(evaluations::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
     Frontier(frontier::Args),
+    /// List the machines that run jobs, and how they are
+    Hosts(hosts::Args),
+    /// Give a machine no new jobs; those that it runs go on
+    Cordon(hosts::ChangeArgs),
+    /// Give a machine jobs again
+    Uncordon(hosts::ChangeArgs),
+    /// Empty a machine: its jobs are saved and go on elsewhere
+    Drain(hosts::DrainArgs),
     /// Show the server's devices
     Devices(devices::Args),
     /// Show what waits, and why
@@ -194,7 +204,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 24] = [
+const CLIENTS: [&str; 28] = [
     "ui",
     "login",
     "logout",
@@ -214,6 +224,10 @@ const CLIENTS: [&str; 24] = [
     "evaluations",
     "frontier",
     "devices",
+    "hosts",
+    "cordon",
+    "uncordon",
+    "drain",
     "queue",
     "objectives",
     "files",
@@ -275,6 +289,10 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Evaluations(args) => evaluations::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
         Command::Devices(args) => devices::run(&config, &args),
+        Command::Hosts(args) => hosts::run(&config, &args),
+        Command::Cordon(args) => hosts::cordon(&config, &args),
+        Command::Uncordon(args) => hosts::uncordon(&config, &args),
+        Command::Drain(args) => hosts::drain(&config, &args),
         Command::Queue(args) => queue::run(&config, &args),
         Command::Keys(args) => keys::run(&config, &args),
         Command::Init(args) => init::run(&args),

@@ -21,9 +21,10 @@ use crate::device::Machine;
 use crate::import;
 use crate::outbound::Guard;
 use crate::push;
-use crate::store::{ProjectLimits, Store, StoreError};
+use crate::store::{Files, ProjectLimits, Store, StoreError};
 use crate::verifier::{Outside, sandbox};
 use crate::webhook;
+use crate::worker::copies::Copies;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
 use crate::worker::{copies, exports, leadership, liveness, space};
@@ -81,7 +82,7 @@ impl Server {
         let webhook_guard = Guard::new(&config.webhook_allow_private, webhook::SETTING).context(webhook::SETTING)?;
         let what = if config.database.is_some() { "the database" } else { "the data directory" };
         let store = super::open_store(config).await.with_context(|| format!("{what} cannot be opened"))?;
-        let lock = lock(&store)?;
+        let lock = lock(store.files())?;
         store.files().sweep_uploads()?;
         if let Err(error) = store.seal_webhook_secrets().await {
             tracing::error!(%error, "secrets of webhooks cannot be encrypted");
@@ -98,9 +99,7 @@ impl Server {
         let machine = Arc::new(Machine::open(&config.devices, store.files().root())?.called(store.host()));
         let readings = machine.read_all()?;
         store.keep_reserve().or_else(|error| if let StoreError::Full(_) = error { Ok(()) } else { Err(error) })?;
-        if store.is_shared() {
-            store.join(env!("ANNEAL_BUILD"), clock::now()).await?;
-        }
+        store.join(env!("ANNEAL_BUILD"), clock::now()).await?;
         let settled = liveness::settle(&store, &readings).await?;
         let listener = TcpListener::bind(config.listen)
             .await
@@ -124,14 +123,14 @@ impl Server {
         let threads = (config.threads / readings.len().max(1)).max(1);
         let environment = [(VERIFIERS.to_owned(), serde_json::to_string(&verifiers)?)].into_iter();
         let environment = environment.chain(config.elsewhere()).collect();
-        let orders = Orders { arguments: worker_arguments(config, threads), environment };
+        let orders = Orders { arguments: worker_arguments(config, threads), environment, ends: false };
         let mut workers = JoinSet::new();
         let leads = leadership::strive(store.clone(), shutdown.clone());
         let patience = Duration::from_secs(config.lease_seconds);
         let unsettled = (!settled).then(|| readings.clone());
         workers.spawn(liveness::watch(store.clone(), unsettled, patience, leads.clone(), shutdown.clone()));
         workers.spawn(space::watch(store.clone(), shutdown.clone()));
-        workers.spawn(copies::watch(store.clone(), config.max_copied_bytes, shutdown.clone()));
+        workers.spawn(copies::watch(Copies::OfServer(store.clone()), config.max_copied_bytes, shutdown.clone()));
         // A model is brought by the machine on which it was laid out.
         workers.spawn(import::watch(store.clone(), config.hub(), shutdown.clone()));
         try_programs(config);
@@ -141,7 +140,7 @@ impl Server {
         for reading in readings {
             let (store, orders, machine) = (store.clone(), orders.clone(), Arc::clone(&machine));
             let shutdown = shutdown.clone();
-            workers.spawn(async move { supervise(store, orders, machine, &reading, shutdown).await });
+            workers.spawn(async move { supervise(Arc::new(store), orders, machine, &reading, shutdown).await });
         }
         let drain = Duration::from_secs(config.drain_seconds);
         Ok(Self { address, stop, leave, drain, http, workers, keyless, store, _lock: lock })
@@ -170,6 +169,7 @@ fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside, leaving: 
     ApiSettings {
         sources: Sources { roots: config.import_roots.clone(), hub: config.hub() },
         max_upload_bytes: config.max_upload_bytes,
+        lease: Duration::from_secs(config.lease_seconds),
         allowed_hosts: config.allowed_hosts.clone(),
         open_without_keys: config.is_local(),
         webhook_guard,
@@ -238,13 +238,14 @@ fn look_through(store: Store) {
     });
 }
 
-fn lock(store: &Store) -> anyhow::Result<File> {
-    let path = store.files().server_lock();
+/// Keeps others from using a data directory as their own.
+pub(super) fn lock(files: &Files) -> anyhow::Result<File> {
+    let path = files.server_lock();
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            bail!("another server uses {}; stop it or choose another --data-dir", store.files().root().display())
+            bail!("another server or agent uses {}; stop it or choose another --data-dir", files.root().display())
         }
         Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
     }
@@ -261,7 +262,8 @@ fn default_limits(config: &Config) -> ProjectLimits {
     }
 }
 
-fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
+/// What the processes are told that run jobs.
+pub(super) fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
     let mut arguments = vec![
         String::from("worker"),
         String::from("--host-name"),

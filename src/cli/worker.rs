@@ -1,6 +1,7 @@
 //! `anneal worker`: a worker process, and the signals that end it.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -8,14 +9,17 @@ use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::agent;
 use super::limits::{bound_memory, step_back};
 use crate::config::Config;
 use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine};
 use crate::engine::device;
 use crate::job::WorkerId;
 use crate::job::device::{name_on, split_name};
-use crate::store::Lease;
+use crate::store::{Files, Lease};
+use crate::worker::ledger::SharedLedger;
 use crate::worker::ranks::{Rank, parse_lease, take_part};
+use crate::worker::remote::Remote;
 use crate::worker::{self, Options};
 
 /// How far a worker steps back: requests to the API come before the work of jobs on the same cores, also those that are
@@ -46,11 +50,17 @@ pub struct Args {
     /// End when standard input closes, which tells that the supervisor is gone
     #[arg(long, hide = true)]
     supervised: bool,
+    #[command(flatten)]
+    agent: agent::AgentArgs,
 }
 
 pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     if args.check_device {
         return check(&config, &args);
+    }
+    let way = args.agent.way();
+    if let Some(way) = way.clone().filter(|_| !args.supervised && args.rank.is_none()) {
+        return agent::run(config, &args.agent, way);
     }
     if args.rank.is_some() {
         // However rank 0 ends, this process must not keep its device.
@@ -68,9 +78,13 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
-        let store = super::open_store(&config).await?;
+        let id = args.id.unwrap_or_else(WorkerId::generate);
+        let ledger: SharedLedger = match way {
+            None => Arc::new(super::open_store(&config).await?),
+            Some(way) => Arc::new(Remote::new(way, id, Files::open(&config.data_dir)?)?),
+        };
         if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
-            take_part(&store, (&args.device, &config.verifiers), rank, lease).await?;
+            take_part(&ledger, (&args.device, &config.verifiers), rank, lease).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let (stop, shutdown) = watch::channel(false);
@@ -79,16 +93,16 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             stop.send_replace(true);
         });
         let name = args.name.unwrap_or_else(|| name_on(&config.host_name, &args.device));
-        let simulated = folder_of(store.files().root(), &name);
+        let simulated = folder_of(ledger.files().root(), &name);
         // What a server has told the store of a device is not looked up again; simulated ones are known to it alone.
         let reading = if args.supervised || simulated.is_some() {
             None
         } else {
-            let machine = Machine::open(split_name(&name).1, store.files().root())?;
+            let machine = Machine::open(split_name(&name).1, ledger.files().root())?;
             Some(machine.called(&config.host_name).read(&name)?)
         };
         let options = Options {
-            id: args.id.unwrap_or_else(WorkerId::generate),
+            id,
             device: args.device,
             name,
             reading,
@@ -96,8 +110,10 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             watchdog: Duration::from_secs(config.watchdog_seconds),
             outside: config.verifiers,
             hang: simulated.map(|folder| folder.join(HANG_FILE)),
+            once: args.agent.once,
+            idle_exit: args.agent.idle_exit.map(Duration::from_secs),
         };
-        worker::run(store, options, shutdown).await?;
+        worker::run(ledger, options, shutdown).await?;
         Ok(ExitCode::SUCCESS)
     });
     // A read of standard input cannot be interrupted; do not wait for it.

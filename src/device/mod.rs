@@ -161,6 +161,9 @@ fn parse(setting: &str) -> Result<Vec<Name>, DeviceError> {
             .map_err(|detail| DeviceError::Setting { text: setting.to_owned(), detail: detail.to_owned() })?;
         return Ok((0..).zip(memories).map(|(number, memory)| Name::Simulated(number, memory)).collect());
     }
+    if setting.trim() == "none" {
+        return Ok(Vec::new());
+    }
     let mut names = Vec::new();
     for part in setting.split(',').map(str::trim) {
         let number = part.strip_prefix("cuda:").unwrap_or(part).parse();
@@ -169,7 +172,7 @@ fn parse(setting: &str) -> Result<Vec<Name>, DeviceError> {
             (_, Ok(number)) => Name::Cuda(number),
             (_, Err(_)) => {
                 let detail = format!(
-                    "`{part}` is none; use `all`, `cpu`, numbers of GPUs such as `0,2`, or names such as `cuda:0,cuda:1`"
+                    "`{part}` is no device; use `all`, `none`, `cpu`, numbers of GPUs such as `0,2`, or names such as `cuda:0,cuda:1`"
                 );
                 return Err(DeviceError::Setting { text: setting.to_owned(), detail });
             }

@@ -16,6 +16,8 @@ names!(
         Operator = "operator",
         /// Make verifiers that run code of their own.
         Code = "code",
+        /// Run jobs of all projects, on a machine of the operator's.
+        Agent = "agent",
     }
 );
 

@@ -1,6 +1,7 @@
 //! What is known of a device: how it was found when it was last looked at, and what it is in use for.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::status::names;
 
@@ -23,7 +24,7 @@ names!(
 );
 
 /// A program that computes on a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeviceProcess {
     pub pid: u32,
     /// Bytes of the device's memory that it holds; none where the driver does not say.
@@ -52,7 +53,8 @@ pub fn is_host_name(name: &str) -> bool {
 }
 
 /// What one look at a device found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DeviceReading {
     /// `cpu`, `cuda:N` or `simulated:N`, behind the host as [`name_on`] has it.
     pub name: String,

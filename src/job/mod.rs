@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod adapter;
+pub mod agent;
 pub mod artifact;
 pub mod bounds;
 pub mod budget;

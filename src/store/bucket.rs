@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path as Key;
@@ -16,9 +17,10 @@ use object_store::{
     BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
     RetryConfig, WriteMultipart,
 };
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
 
+use super::depot::{Depot, Object, Reader};
 use super::{Result, StoreError};
 use crate::job::Timestamp;
 
@@ -57,18 +59,8 @@ impl std::fmt::Debug for BucketAddress {
 pub(super) struct Bucket {
     store: Arc<AmazonS3>,
     prefix: String,
-    pub redirects: bool,
-}
-
-/// What a folder of a bucket holds.
-#[derive(Debug)]
-pub(super) struct Object {
-    /// Its name within the folder.
-    pub name: String,
-    /// 0 of a folder.
-    pub bytes: u64,
-    /// When it was written; not known of a folder.
-    pub written: Option<Timestamp>,
+    /// Whether clients are sent here for what they download.
+    redirects: bool,
 }
 
 impl Bucket {
@@ -113,9 +105,11 @@ impl Bucket {
     fn key(&self, name: &str) -> Key {
         if self.prefix.is_empty() { Key::from(name) } else { Key::from(format!("{}/{name}", self.prefix)) }
     }
+}
 
-    /// Stores a file under a name, in the place of what is there. Whoever reads sees all of it or nothing.
-    pub async fn put(&self, name: &str, file: &Path) -> Result<()> {
+#[async_trait]
+impl Depot for Bucket {
+    async fn put(&self, name: &str, file: &Path) -> Result<()> {
         let read = |e| StoreError::io("reading", file, e);
         let mut reader = tokio::fs::File::open(file).await.map_err(read)?;
         let length = reader.metadata().await.map_err(read)?.len();
@@ -150,8 +144,7 @@ impl Bucket {
         writer.finish().await.map(drop).map_err(failed)
     }
 
-    /// Brings an object into a new file, which is synced. Some of its pieces are on their way while others are written.
-    pub async fn get(&self, name: &str, file: &Path) -> Result<()> {
+    async fn get(&self, name: &str, file: &Path) -> Result<()> {
         let written = |e| StoreError::io("writing", file, e);
         let length = self.size(name).await?;
         let to = Arc::new(File::create(file).map_err(written)?);
@@ -167,24 +160,21 @@ impl Bucket {
         blocking(move || to.sync_all()).await.map_err(written)
     }
 
-    /// `length` bytes of an object from `first` on, as they come.
-    pub async fn range(&self, name: &str, first: u64, length: u64) -> Result<impl AsyncRead + Send + Unpin + use<>> {
+    async fn range(&self, name: &str, first: u64, length: u64) -> Result<Reader> {
         let range = (length > 0).then_some(GetRange::Bounded(first..first + length));
         let options = GetOptions { range, ..GetOptions::default() };
         let got =
             self.store.get_opts(&self.key(name), options).await.map_err(|error| refused("reading", name, error))?;
         let bytes = got.into_stream().map_err(std::io::Error::other);
-        Ok(StreamReader::new(bytes.boxed()).take(length))
+        Ok(Box::pin(StreamReader::new(bytes.boxed()).take(length)))
     }
 
-    /// The bytes of an object.
-    pub async fn size(&self, name: &str) -> Result<u64> {
+    async fn size(&self, name: &str) -> Result<u64> {
         let found = self.store.head(&self.key(name)).await;
         Ok(found.map_err(|error| refused("looking for", name, error))?.size)
     }
 
-    /// What a folder holds, folders in it too.
-    pub async fn list(&self, folder: &str) -> Result<Vec<Object>> {
+    async fn list(&self, folder: &str) -> Result<Vec<Object>> {
         let key = self.key(folder);
         let listed = self.store.list_with_delimiter(Some(&key)).await;
         let listed = listed.map_err(|error| refused("listing", folder, error))?;
@@ -193,8 +183,7 @@ impl Bucket {
         Ok(folders.chain(listed.objects.iter().map(|meta| object(name(&meta.location), meta))).collect())
     }
 
-    /// All objects below a folder, by their names within it.
-    pub async fn list_all(&self, folder: &str) -> Result<Vec<Object>> {
+    async fn list_all(&self, folder: &str) -> Result<Vec<Object>> {
         let key = self.key(folder);
         let begin = format!("{key}/");
         let all: Vec<ObjectMeta> =
@@ -206,8 +195,7 @@ impl Bucket {
         Ok(all.iter().filter_map(within).collect())
     }
 
-    /// Removes an object, and all below a folder of that name. What is not there is no error.
-    pub async fn remove(&self, name: &str) -> Result<()> {
+    async fn remove(&self, name: &str) -> Result<()> {
         let all = self.list_all(name).await?;
         let names = all.iter().map(|object| format!("{name}/{}", object.name)).chain([name.to_owned()]);
         let mut removals: Vec<_> =
@@ -219,16 +207,17 @@ impl Bucket {
         Ok(())
     }
 
-    /// Gives an object a second name.
-    pub async fn copy(&self, from: &str, to: &str) -> Result<()> {
+    async fn copy(&self, from: &str, to: &str) -> Result<()> {
         let copied = self.store.copy(&self.key(from), &self.key(to)).await;
         copied.map_err(|error| refused("copying", from, error))
     }
 
-    /// An address from which whoever has it can read an object for so long.
-    pub async fn signed(&self, name: &str, lasts: Duration) -> Result<String> {
+    async fn signed(&self, name: &str, lasts: Duration) -> Result<Option<String>> {
+        if !self.redirects {
+            return Ok(None);
+        }
         let signed = self.store.signed_url(reqwest::Method::GET, &self.key(name), lasts).await;
-        Ok(signed.map_err(|error| refused("signing an address of", name, error))?.to_string())
+        Ok(Some(signed.map_err(|error| refused("signing an address of", name, error))?.to_string()))
     }
 }
 
@@ -281,7 +270,7 @@ mod tests {
     fn bucket(prefix: &str) -> Option<Bucket> {
         let url = format!("{}/{prefix}", std::env::var("ANNEAL_TEST_S3").ok()?);
         let environment = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
-        Some(Bucket::open(&BucketAddress { url, environment, redirects: false }).unwrap())
+        Some(Bucket::open(&BucketAddress { url, environment, redirects: true }).unwrap())
     }
 
     #[tokio::test]
@@ -329,7 +318,7 @@ mod tests {
         std::fs::write(&file, b"weights").unwrap();
         bucket.put("one", &file).await.unwrap();
         bucket.put("two", &file).await.unwrap();
-        let address = bucket.signed("one", Duration::from_secs(60)).await.unwrap();
+        let address = bucket.signed("one", Duration::from_secs(60)).await.unwrap().unwrap();
         let got = tokio::task::spawn_blocking(move || {
             let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
             let one = agent.get(&address).call().unwrap().into_body().read_to_string().unwrap();

@@ -1,6 +1,7 @@
 //! Jobs that are made from other jobs: forks, and jobs that repeat the end of another to prove that it resumes bit for
 //! bit.
 
+use serde::{Deserialize, Serialize};
 use sqlx::AnyConnection;
 use sqlx::Row;
 
@@ -37,7 +38,7 @@ impl Origin {
 }
 
 /// What a job is to prove: that a finished one, resumed from a checkpoint of it, ends with the same weights.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     /// The finished job.
     pub source: JobId,

@@ -13,6 +13,7 @@ use sqlx::any::AnyRow;
 
 use super::statuses::held;
 use super::{Result, Store, StoreError, flag, number, read, read_json, write_json};
+use crate::job::agent::DeviceState;
 use crate::job::device::split_name;
 use crate::job::event::LogDetail;
 use crate::job::placement::{Base, Holder, Slot};
@@ -50,6 +51,13 @@ pub struct DeviceRow {
     pub seen_at: Timestamp,
     /// The worker that tends it, if one was seen lately, with its process.
     pub worker: Option<(WorkerId, u32, Timestamp)>,
+}
+
+impl From<DeviceRow> for DeviceState {
+    fn from(row: DeviceRow) -> Self {
+        let DeviceRow { name, number, description, uuid, status, fault, .. } = row;
+        Self { name, number, description, uuid, status, fault, wanted: false }
+    }
 }
 
 impl Store {
@@ -287,8 +295,10 @@ macro_rules! slots_from {
     ($from:literal) => {
         concat!(
             "select d.name, d.status, d.memory_total, d.memory_free,
-                    d.name = $1 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
-                                           and w.seen_at >= $2) as attended
+                    (d.name = $1 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
+                                            and w.seen_at >= $2))
+                    and not exists (select 1 from host c where c.name = d.host and c.cordoned_at is not null)
+                    as attended
              from ",
             $from,
             " order by d.host, d.number, d.name"

@@ -28,6 +28,12 @@ pub enum StoreError {
     /// The object storage is away, or refuses.
     #[error("object storage: {action} `{name}` failed; try again in a moment")]
     Storage { action: &'static str, name: String, source: object_store::Error },
+    /// The server that an agent works for cannot be reached, or is not able to answer now.
+    #[error("the server cannot be reached: {0}")]
+    ServerAway(String),
+    /// It refuses what the agent wants.
+    #[error("the server refuses: {detail}")]
+    Server { status: u16, code: String, detail: String },
     /// A character that the database cannot hold.
     #[error("a text has the character U+0000, which the database cannot hold")]
     Nul,

@@ -23,7 +23,8 @@ pub struct Files {
 }
 
 impl Files {
-    pub(super) fn open(root: &Path) -> Result<Self> {
+    /// Those of a directory, which are made where they are missing.
+    pub fn open(root: &Path) -> Result<Self> {
         keep_private(root).map_err(|e| StoreError::io("opening", root, e))?;
         for folder in ["datasets", "exports", "files", "jobs", "models", "parts", "uploads", "workers"] {
             let path = root.join(folder);
@@ -98,6 +99,11 @@ impl Files {
     /// A fresh name for something that is being received.
     pub fn upload(&self) -> PathBuf {
         self.root.join("uploads").join(format!("{}.tmp", uuid::Uuid::new_v4().simple()))
+    }
+
+    /// A name for something that is being received piece by piece.
+    pub(super) fn partial(&self, digest: &str) -> PathBuf {
+        self.root.join("uploads").join(format!("{digest}.part"))
     }
 
     /// Removes what interrupted uploads left behind, and folders of imports that are older than a day: a younger one

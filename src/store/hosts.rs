@@ -9,7 +9,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use super::key_file::KeyFile;
-use super::{Result, Store, StoreError};
+use super::{Files, Result, Store, StoreError};
 use crate::job::Timestamp;
 use crate::job::device::LOCAL_HOST;
 use crate::job::digest::sha256_hex;
@@ -18,15 +18,32 @@ use crate::job::digest::sha256_hex;
 const GONE: Duration = Duration::from_secs(30);
 const FORGOTTEN: Duration = Duration::from_secs(7 * 86_400);
 
-/// A machine with a server.
+/// A machine with a server, or an agent's.
 #[derive(Clone, Debug)]
 pub struct HostRow {
     pub name: String,
+    pub is_agent: bool,
+    /// What its operator calls machines like it.
+    pub pool: Option<String>,
+    /// Since when it takes no new jobs.
+    pub cordoned_at: Option<Timestamp>,
+    /// Since when it is to let go of those that it has.
+    pub drained_at: Option<Timestamp>,
     /// Of the program.
     pub version: String,
     /// When its server began.
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
+}
+
+/// Whether a machine takes jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    Ready,
+    /// No new ones.
+    Cordoned,
+    /// None at all: it lets go of those that it has.
+    Drained,
 }
 
 impl Store {
@@ -65,7 +82,7 @@ impl Store {
         }
         sqlx::query(
             "insert into host (name, identity, version, started_at, seen_at) values ($1, $2, $3, $4, $4)
-             on conflict (name) do update set identity = excluded.identity, version = excluded.version,
+             on conflict (name) do update set identity = excluded.identity, version = excluded.version, agent = 0,
                  started_at = excluded.started_at, seen_at = excluded.seen_at",
         )
         .bind(self.host())
@@ -83,11 +100,12 @@ impl Store {
     /// Refuses to work with other keys than the servers that run: what they have encrypted could not be read, and what this
     /// one signs would not be known. Where none runs the keys may have been lost, and there are new ones from now on.
     async fn compare_keys(&self, connection: &mut AnyConnection, now: Timestamp) -> Result<()> {
-        let others: i64 = sqlx::query_scalar("select count(*) from host where name <> $1 and seen_at > $2")
-            .bind(self.host())
-            .bind(now.0 - GONE.as_millis() as i64)
-            .fetch_one(&mut *connection)
-            .await?;
+        let others: i64 =
+            sqlx::query_scalar("select count(*) from host where name <> $1 and seen_at > $2 and agent = 0")
+                .bind(self.host())
+                .bind(now.0 - GONE.as_millis() as i64)
+                .fetch_one(&mut *connection)
+                .await?;
         let keys = [
             ("secrets", self.vault.digest()?, self.vault.path()),
             ("signing", self.signer.digest()?, self.signer.file().path()),
@@ -129,11 +147,12 @@ impl Store {
         if !self.is_shared() {
             return Ok(());
         }
-        let there: i64 = sqlx::query_scalar("select count(*) from host where seen_at > $1 or name = $2")
-            .bind(now.0 - GONE.as_millis() as i64)
-            .bind(self.host())
-            .fetch_one(&self.readers)
-            .await?;
+        let there: i64 =
+            sqlx::query_scalar("select count(*) from host where agent = 0 and (seen_at > $1 or name = $2)")
+                .bind(now.0 - GONE.as_millis() as i64)
+                .bind(self.host())
+                .fetch_one(&self.readers)
+                .await?;
         self.servers.store(u32::try_from(there.max(1)).unwrap_or(u32::MAX), Ordering::Relaxed);
         let mut tx = self.begin_on_row().await?;
         sqlx::query("update host set seen_at = $2 where name = $1")
@@ -151,19 +170,41 @@ impl Store {
 
     /// Machines that were not seen for a week are forgotten, with devices that no job holds.
     pub async fn forget_hosts(&self, now: Timestamp) -> Result<()> {
-        if !self.is_shared() {
-            return Ok(());
-        }
         let mut tx = self.begin().await?;
         let old = now.0 - FORGOTTEN.as_millis() as i64;
         sqlx::query(
-            "delete from device where not exists (select 1 from host where name = device.host and seen_at > $1)
+            "delete from device where host <> 'local' and not exists (select 1 from host where name = device.host and seen_at > $1)
                 and seen_at < $1 and not exists (select 1 from holding where holding.device = device.name)",
         )
         .bind(old)
         .execute(tx.connection())
         .await?;
         sqlx::query("delete from host where seen_at < $1").bind(old).execute(tx.connection()).await?;
+        tx.commit().await
+    }
+
+    /// Whether a machine takes jobs from now on.
+    pub async fn set_availability(&self, name: &str, to: Availability, now: Timestamp) -> Result<()> {
+        let (cordoned, drained) = match to {
+            Availability::Ready => (0, 0),
+            Availability::Cordoned => (1, 0),
+            Availability::Drained => (1, 1),
+        };
+        let mut tx = self.begin().await?;
+        let changed = sqlx::query(
+            "update host set cordoned_at = case when $2 = 0 then null else coalesce(cordoned_at, $4) end,
+                             drained_at = case when $3 = 0 then null else coalesce(drained_at, $4) end
+             where name = $1",
+        )
+        .bind(name)
+        .bind(cordoned)
+        .bind(drained)
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        if changed.rows_affected() == 0 {
+            return Err(StoreError::NotFound { what: "host", id: name.to_owned() });
+        }
         tx.commit().await
     }
 
@@ -206,7 +247,14 @@ impl Store {
 
     /// What tells this data directory from others, for ever.
     pub(super) fn identity(&self) -> Result<String> {
-        Ok(sha256_hex(&KeyFile::at(self.files.identity()).read(true)?))
+        self.files.host_identity()
+    }
+}
+
+impl Files {
+    /// What tells the directory from others, for ever.
+    pub fn host_identity(&self) -> Result<String> {
+        Ok(sha256_hex(&KeyFile::at(self.identity()).read(true)?))
     }
 }
 
@@ -216,8 +264,13 @@ pub(super) fn unnamed() -> std::sync::Arc<str> {
 }
 
 fn host(row: &AnyRow) -> Result<HostRow> {
+    let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     Ok(HostRow {
         name: row.try_get("name")?,
+        is_agent: row.try_get::<i64, _>("agent")? != 0,
+        pool: row.try_get("pool")?,
+        cordoned_at: time("cordoned_at")?,
+        drained_at: time("drained_at")?,
         version: row.try_get("version")?,
         started_at: Timestamp(row.try_get("started_at")?),
         seen_at: Timestamp(row.try_get("seen_at")?),

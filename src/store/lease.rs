@@ -5,22 +5,30 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 
 use super::statuses::held;
-use super::{Result, StoreError, read};
+use super::{Result, StoreError, number, read};
 use crate::job::{JobId, JobStatus, Timestamp};
 
 /// The right to run one job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lease {
     pub job: JobId,
     pub attempt: u32,
 }
 
-/// Checks within a transaction that `lease` is still good, and returns the job's status.
-pub(super) async fn fence(connection: &mut AnyConnection, lease: Lease, now: Timestamp) -> Result<JobStatus> {
+/// A job whose lease is good.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fenced {
+    pub status: JobStatus,
+    /// Events that the attempt's worker has reported.
+    pub reported: u64,
+}
+
+/// Checks within a transaction that `lease` is still good.
+pub(super) async fn fence(connection: &mut AnyConnection, lease: Lease, now: Timestamp) -> Result<Fenced> {
     let row = sqlx::query(concat!(
         "update job set updated_at = $3 where id = $1 and attempt = $2 and status in ",
         held!(),
-        " returning status"
+        " returning status, reported"
     ))
     .bind(lease.job.to_string())
     .bind(i64::from(lease.attempt))
@@ -28,5 +36,5 @@ pub(super) async fn fence(connection: &mut AnyConnection, lease: Lease, now: Tim
     .fetch_optional(connection)
     .await?
     .ok_or(StoreError::LeaseLost)?;
-    read("job status", row.try_get("status")?)
+    Ok(Fenced { status: read("job status", row.try_get("status")?)?, reported: number(&row, "reported")? })
 }

@@ -69,6 +69,7 @@ migrations! {
     BOTH of "both":
     "0039_metric_blocks",
     "0040_claims",
+    "0041_agents",
 }
 
 /// What sqlx calls this database.

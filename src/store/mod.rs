@@ -7,6 +7,7 @@
 //! SQL is lower case, portable, and static but for the number of rows and conditions; what differs for another database
 //! stays in `backend` and in `migrations/`.
 
+mod agents;
 mod artifacts;
 mod attempts;
 mod audit;
@@ -16,6 +17,7 @@ mod checksums;
 mod copy;
 mod datasets;
 mod deletion;
+mod depot;
 mod derived;
 mod devices;
 mod error;
@@ -34,6 +36,7 @@ mod lease;
 mod life;
 mod lifecycle;
 pub mod line;
+mod materials;
 mod memo;
 mod metric_blocks;
 mod metrics;
@@ -79,8 +82,9 @@ use std::time::{Duration, Instant};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AnyPool, Connection, Row};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 
+pub use agents::{AgentWorker, NewAgent};
 pub use artifacts::{
     AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Kept, Location, NamedFile, NewArtifact, Place,
     Staged, StoredFile, Trimmed,
@@ -90,6 +94,7 @@ pub use audit::{AuditChain, AuditEntry};
 pub use bucket::BucketAddress;
 pub use copy::CopiedTable;
 pub use datasets::{DatasetRow, DatasetVersionRow};
+pub use depot::{Depot, Object, Reader};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use error::{Result, StoreError};
@@ -97,12 +102,13 @@ pub use evaluations::EvaluationRow;
 pub use events::EventFilter;
 pub use exports::ExportRow;
 pub use files::Files;
-pub use hosts::HostRow;
+pub use hosts::{Availability, HostRow};
 pub use jobs::{JobFilter, JobRow, MetadataFilter};
 pub use keys::{ApiKeyRow, NewApiKey};
 pub use lease::Lease;
 pub use life::LifeLock;
 pub use lifecycle::JobChange;
+pub use materials::{Materials, StoredFolder, StoredModel, StoredRows, Weights};
 pub use memo::Memo;
 pub use metrics::{Buckets, MetricQuery, MetricSeries};
 pub use models::ModelRow;
@@ -180,6 +186,8 @@ pub struct Shared {
     default_limits: OnceLock<ProjectLimits>,
     /// Servers that share the database, when that was looked up last.
     servers: AtomicU32,
+    /// Told when this process has changed what waits for devices.
+    written: Notify,
     /// Events behind a place in a job's log, for all who follow it.
     news: Memo<(JobId, i64, u32), Arc<[Event]>>,
 }
@@ -249,7 +257,7 @@ impl Store {
             readers,
             writer: Arc::new(Mutex::new(writer)),
             backend,
-            place: Place::new(files.clone(), bucket),
+            place: Place::new(files.clone(), bucket.map(|bucket| Arc::new(bucket) as Arc<dyn Depot>)),
             files,
             submissions: Submissions::new(),
             arriving: quota::Arriving::default(),
@@ -260,6 +268,7 @@ impl Store {
             limits: Memo::new(REMEMBERED),
             default_limits: OnceLock::new(),
             servers: AtomicU32::new(1),
+            written: Notify::new(),
             news: Memo::new(REMEMBERED),
         };
         Self { shared: Arc::new(shared), vault, signer, project: None, host: hosts::unnamed() }
@@ -319,6 +328,11 @@ impl Store {
         drop(self.begin().await?);
         *self.unwritable.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
+    }
+
+    /// Returns when this process has changed what waits for devices, or which are free.
+    pub async fn written(&self) {
+        self.written.notified().await;
     }
 
     /// Closes the database, whereby SQLite moves what lies in its log into the one file, unless others have it open.

@@ -11,7 +11,7 @@ use super::{Result, Store, StoreError};
 use crate::job::id::InvalidId;
 use crate::job::{
     ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, ModelId, RolloutSetId,
-    UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId,
+    UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 
 /// What follows a name to mean the newest that has it.
@@ -79,6 +79,7 @@ impl Identified for RolloutSetId {}
 impl Identified for UploadId {}
 impl Identified for WebhookDeliveryId {}
 impl Identified for WebhookEndpointId {}
+impl Identified for WorkerId {}
 
 impl Store {
     /// The id that `text` stands for in the caller's project.

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use sqlx::AnyConnection;
 use sqlx::Row;
@@ -56,6 +56,24 @@ impl Store {
         let claim = begin_attempt(tx.connection(), worker, &start, now).await?;
         tx.commit().await?;
         Ok(Some(claim))
+    }
+
+    /// The devices with which as their first a job could start now.
+    pub async fn starting_devices(&self, now: Timestamp) -> Result<HashSet<String>> {
+        let waiting = sqlx::query("select 1 from job where status = 'queued' limit 1");
+        if waiting.fetch_optional(&self.readers).await?.is_none() {
+            return Ok(HashSet::new());
+        }
+        let mut reader = self.readers.acquire().await?;
+        let mut placement = Placement::new(slots(&mut reader, None, now).await?);
+        let mut devices = HashSet::new();
+        offer_each(&mut reader, &mut placement, |placement, _, request| {
+            let first = placement.offer(request).and_then(|placed| placed.first().copied());
+            devices.extend(first.map(|slot| placement.slots()[slot].name.clone()));
+            false
+        })
+        .await?;
+        Ok(devices)
     }
 
     /// Whether a job is to start with `device` as its first.
@@ -197,7 +215,7 @@ async fn begin_attempt(
     now: Timestamp,
 ) -> Result<Claim> {
     let row = sqlx::query(
-        "update job set attempt = attempt + 1, worker = $1, started_at = coalesce(started_at, $2)
+        "update job set attempt = attempt + 1, worker = $1, reported = 0, started_at = coalesce(started_at, $2)
          where id = $3 returning *",
     )
     .bind(worker.to_string())

@@ -44,7 +44,7 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     GoOn,
-    /// A client wants the job to rest, or its budget is spent.
+    /// A client wants the job to rest, its budget is spent, or its machine is to be free.
     Pause,
     /// A client wants the job to end, or its budget is spent.
     Cancel,
@@ -124,16 +124,51 @@ impl Store {
     /// Whether a lease is good, and what is asked of its worker, which has `held` the job's devices for so long. Writes
     /// nothing, unless the job's budget is spent: then the job is asked to stop.
     pub async fn check_lease(&self, lease: Lease, held: Duration, now: Timestamp) -> Result<Heartbeat> {
-        let row = sqlx::query("select status, budget from job where id = $1 and attempt = $2")
-            .bind(lease.job.to_string())
-            .bind(i64::from(lease.attempt))
-            .fetch_optional(&self.readers)
-            .await?;
+        let row = sqlx::query(
+            "select status, budget, (select count(*) from holding join device on device.name = holding.device
+                                     join host on host.name = device.host
+                                     where holding.job_id = job.id and host.drained_at is not null) as drained
+             from job where id = $1 and attempt = $2",
+        )
+        .bind(lease.job.to_string())
+        .bind(i64::from(lease.attempt))
+        .fetch_optional(&self.readers)
+        .await?;
         let Some(row) = row else { return Ok(Heartbeat::Lost) };
         let answer = Heartbeat::of(read("job status", row.try_get("status")?)?);
+        if answer == Heartbeat::GoOn && row.try_get::<i64, _>("drained")? > 0 {
+            return Ok(Heartbeat::Pause);
+        }
         match stored_budget(&row)? {
             Some(budget) if answer == Heartbeat::GoOn => self.spend(lease, budget, held, now).await,
             Some(_) | None => Ok(answer),
+        }
+    }
+
+    /// Ends an attempt, and removes what the job needs no more.
+    pub async fn conclude(&self, lease: Lease, ended: &Ended, now: Timestamp) -> Result<()> {
+        // While the job is still its worker's: it may be resumed as soon as it has ended. One that waits for space keeps
+        // what it has.
+        let is_over = match ended {
+            Ended::Cancelled => true,
+            Ended::Failed(failure) => failure.kind != FailureKind::StorageFull,
+            Ended::Lost(_) | Ended::Succeeded { .. } | Ended::Drained => false,
+        };
+        if is_over && Heartbeat::Lost != self.check_lease(lease, Duration::ZERO, now).await? {
+            self.tidy(lease.job, false).await;
+        }
+        self.end_attempt(lease, ended.clone(), now).await?;
+        self.written.notify_one();
+        if let Ended::Succeeded { .. } = ended {
+            self.tidy(lease.job, true).await;
+        }
+        Ok(())
+    }
+
+    /// What cannot be removed now is removed when a server starts.
+    async fn tidy(&self, job: JobId, succeeded: bool) {
+        if let Err(error) = self.sweep_job(job, succeeded).await {
+            tracing::warn!(%job, %error, "what the job needs no more could not be removed");
         }
     }
 
@@ -144,7 +179,7 @@ impl Store {
 
     async fn write_end(&self, lease: Lease, ended: Ended, now: Timestamp) -> Result<()> {
         let mut tx = self.begin().await?;
-        let status = fence(tx.connection(), lease, now).await?;
+        let status = fence(tx.connection(), lease, now).await?.status;
         let stopped = stopped(tx.connection(), lease.job, status).await?;
         let transition = match ended {
             Ended::Succeeded { result } => {

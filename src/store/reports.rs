@@ -6,23 +6,41 @@ use super::events::insert;
 use super::lease::{Lease, fence};
 use super::metric_blocks::{pack_if_many, signed};
 use super::transitions::{Transition, move_job};
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::job::{EventBody, JobId, JobStatus, NewEvent, Timestamp};
 
 impl Store {
     /// Adds events of a running attempt and what follows from them: phase, step and metrics. All or none.
     pub async fn record(&self, lease: Lease, events: &[NewEvent], now: Timestamp) -> Result<()> {
+        self.write_report(lease, None, events, now).await
+    }
+
+    /// The same, where `first` events of the attempt came before these. Those that were written already are not written
+    /// again: whoever heard no answer reports once more.
+    pub async fn record_from(&self, lease: Lease, first: u64, events: &[NewEvent], now: Timestamp) -> Result<()> {
+        self.write_report(lease, Some(first), events, now).await
+    }
+
+    async fn write_report(&self, lease: Lease, first: Option<u64>, events: &[NewEvent], now: Timestamp) -> Result<()> {
         let mut tx = self.begin_on_row().await?;
-        if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
+        let mut held = fence(tx.connection(), lease, now).await?;
+        if held.status == JobStatus::Starting {
             // The status of a job concerns others too.
             drop(tx);
             tx = self.begin().await?;
-            if fence(tx.connection(), lease, now).await? == JobStatus::Starting {
+            held = fence(tx.connection(), lease, now).await?;
+            if held.status == JobStatus::Starting {
                 let begun = Transition::to(JobStatus::Running, format!("attempt {}", lease.attempt));
                 move_job(tx.connection(), lease.job, &begun, now).await?;
             }
         }
-        append_reported(tx.connection(), lease.job, events, now).await?;
+        let first = first.unwrap_or(held.reported);
+        let known = held.reported.checked_sub(first).ok_or_else(|| StoreError::Refused {
+            code: "events_missing",
+            detail: format!("the events from {} to {first} of this attempt were not reported", held.reported),
+        })?;
+        let new = events.get(usize::try_from(known).unwrap_or(usize::MAX)..).unwrap_or_default();
+        append_reported(tx.connection(), lease.job, new, now).await?;
         tx.commit().await
     }
 
@@ -51,7 +69,7 @@ pub(super) async fn append_reported(
         _ => None,
     });
     let (last, packed): (i64, i64) = sqlx::query_as(
-        "update job set last_seq = last_seq + $2, phase = case when $3 = '' then phase else $3 end,
+        "update job set last_seq = last_seq + $2, reported = reported + $2, phase = case when $3 = '' then phase else $3 end,
                         step = case when $4 < 0 then step else $4 end
          where id = $1 returning last_seq, packed_seq",
     )

@@ -262,8 +262,11 @@ impl Store {
         tokio::spawn(async move { store.write_submissions().await });
         let lost = || StoreError::Corrupt { what: "submission", detail: String::from("its writer vanished") };
         Ok(match answer.await.map_err(|_| lost())?? {
-            // Reading it would show the same, or what has become of it since.
-            Answer::Made(request) => Submitted { job: request.into_row(), replayed: false },
+            Answer::Made(request) => {
+                self.written.notify_one();
+                // Reading it would show the same, or what has become of it since.
+                Submitted { job: request.into_row(), replayed: false }
+            }
             Answer::Known(id) => Submitted { job: self.job(id).await?, replayed: true },
         })
     }

@@ -6,17 +6,17 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::{chain, time};
-use crate::clock;
+use super::chain;
+use super::ledger::SharedLedger;
 use crate::job::WorkerId;
-use crate::store::{Lease, Store};
+use crate::store::Lease;
 
 /// How many signs of life fit into the time for which a worker may be silent.
 const BEATS: u32 = 3;
 
 /// Gives signs of life until it is dropped.
 pub struct Beats {
-    store: Store,
+    ledger: SharedLedger,
     worker: WorkerId,
     held: Arc<Mutex<Vec<Held>>>,
     task: JoinHandle<()>,
@@ -38,21 +38,21 @@ impl Held {
 
 impl Beats {
     /// Begins to give signs of life of a worker that may be silent for `patience`.
-    pub fn start(store: &Store, worker: WorkerId, patience: Duration) -> Self {
+    pub fn start(ledger: &SharedLedger, worker: WorkerId, patience: Duration) -> Self {
         let held = Arc::default();
         let mut ticks = interval(patience / BEATS);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (own, shared) = (store.clone(), Arc::clone(&held));
+        let (own, shared) = (Arc::clone(ledger), Arc::clone(&held));
         let task = tokio::spawn(async move {
             loop {
                 ticks.tick().await;
-                if let Err(error) = time::follow(&own).await {
-                    tracing::warn!(error = chain(&error), "the time cannot be compared with the database's");
+                if let Err(error) = own.follow_time().await {
+                    tracing::warn!(error = chain(&error), "the time cannot be compared with the service's");
                 }
                 beat(&own, worker, &shared).await;
             }
         });
-        Self { store: store.clone(), worker, held, task }
+        Self { ledger: Arc::clone(ledger), worker, held, task }
     }
 
     /// From now on the worker runs a job.
@@ -62,9 +62,14 @@ impl Beats {
         held
     }
 
+    /// The jobs that the worker runs.
+    pub fn held(&self) -> Vec<Lease> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|held| held.lease).collect()
+    }
+
     /// The worker is about to end an attempt: how long it had the devices is written down for the last time.
     pub async fn let_go(&self, lease: Lease) {
-        beat(&self.store, self.worker, &self.held).await;
+        beat(&self.ledger, self.worker, &self.held).await;
         self.held.lock().unwrap_or_else(PoisonError::into_inner).retain(|held| held.lease != lease);
     }
 }
@@ -75,10 +80,10 @@ impl Drop for Beats {
     }
 }
 
-async fn beat(store: &Store, worker: WorkerId, held: &Mutex<Vec<Held>>) {
+async fn beat(ledger: &SharedLedger, worker: WorkerId, held: &Mutex<Vec<Held>>) {
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let held: Vec<(Lease, Duration)> = held.iter().map(|held| (held.lease, held.lasts())).collect();
-    if let Err(error) = store.beat(worker, &held, clock::now()).await {
+    if let Err(error) = ledger.beat(worker, &held).await {
         tracing::warn!(error = chain(&error), "the worker could not report that it is alive");
     }
 }

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::assignment::{failed, model, unread};
+use super::assignment::{self, failed, unread};
 use super::card::card;
 use super::{chain, internal};
 use crate::clock;
@@ -120,7 +120,8 @@ async fn task(store: &Store, row: &ExportRow, folder: std::path::PathBuf) -> Res
     let checkpoint = store.checkpoint(row.checkpoint).await.map_err(failed)?;
     let job = store.job(row.job).await.map_err(failed)?;
     let common = &job.resolved.common;
-    let (source, _) = model(store, &ModelRef::Checkpoint(row.checkpoint), common.seed).await?;
+    let stored = store.stored_model(&ModelRef::Checkpoint(row.checkpoint), common.seed).await.map_err(failed)?;
+    let source = assignment::source(store, &stored).await?;
     let artifact = &checkpoint.artifact;
     Ok(ExportTask {
         export: row.export,

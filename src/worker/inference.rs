@@ -13,18 +13,17 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
 
+use super::ledger::SharedLedger;
 use super::pulse::Pulse;
 use super::{Options, POLL, WorkerError, assignment, chain, panic_text, stillness};
-use crate::clock;
 use crate::engine::device::Device;
 use crate::engine::loading::ModelSource;
 use crate::engine::responder::{RespondError, Responder};
 use crate::engine::{EngineError, Stop};
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
 use crate::job::spec::PromptSpec;
-use crate::job::{DeviceStatus, FailureKind, Phase};
+use crate::job::{DeviceStatus, Failure, FailureKind, Phase};
 use crate::spec::ModelRef;
-use crate::store::Store;
 use crate::store::line::{Line, Listener, Sending};
 
 /// How long a request may go on when a job could start.
@@ -45,7 +44,7 @@ const SCRATCH_SEED: u64 = 0;
 
 /// Where an idle worker takes requests.
 pub struct InferenceServer<'a> {
-    store: &'a Store,
+    ledger: &'a SharedLedger,
     options: &'a Options,
     device: &'a Device,
     /// Not there when the socket could not be opened.
@@ -105,15 +104,15 @@ enum Demand {
 }
 
 impl<'a> InferenceServer<'a> {
-    pub fn open(store: &'a Store, options: &'a Options, device: &'a Device) -> Self {
-        let mut server = Self { store, options, device, listener: None, loaded: None };
+    pub fn open(ledger: &'a SharedLedger, options: &'a Options, device: &'a Device) -> Self {
+        let mut server = Self { ledger, options, device, listener: None, loaded: None };
         server.reopen();
         server
     }
 
     /// Takes requests again.
     pub fn reopen(&mut self) {
-        match Listener::open(self.store.files(), &self.options.name) {
+        match Listener::open(self.ledger.files(), &self.options.name) {
             Ok(listener) => self.listener = Some(listener),
             Err(error) => tracing::warn!(error = chain(&error), "this worker answers no requests for completions"),
         }
@@ -265,7 +264,11 @@ impl<'a> InferenceServer<'a> {
             Ok(reference) => reference,
             Err(error) => return Err(Fault::new(FaultCode::ModelUnusable, error.to_string())),
         };
-        match assignment::model(self.store, &reference, SCRATCH_SEED).await {
+        let found = async {
+            let stored = self.ledger.stored_model(&reference, SCRATCH_SEED).await.map_err(assignment::failed)?;
+            Ok::<_, Failure>((assignment::source(&**self.ledger, &stored).await?, stored.chat_template))
+        };
+        match found.await {
             Ok((model, chat_template)) => {
                 let prompt = Box::new(PromptSpec { chat_template, ..PromptSpec::default() });
                 // Two models are never loaded at once.
@@ -283,17 +286,12 @@ impl<'a> InferenceServer<'a> {
     }
 
     async fn demand(&self) -> Demand {
-        let (now, name) = (clock::now(), &self.options.name);
-        let answer = async {
-            match self.store.device(name).await?.status {
-                DeviceStatus::Idle | DeviceStatus::Reserved => {}
-                DeviceStatus::Busy | DeviceStatus::Foreign | DeviceStatus::Faulted | DeviceStatus::Checking => {
-                    return Ok(Demand::Now);
-                }
-            }
-            Ok(if self.store.starts_on(name, now).await? { Demand::Soon } else { Demand::None })
-        };
-        answer.await.unwrap_or_else(|error: crate::store::StoreError| {
+        let state = self.ledger.device(&self.options.name).await.map(|state| match state.status {
+            DeviceStatus::Idle | DeviceStatus::Reserved if state.wanted => Demand::Soon,
+            DeviceStatus::Idle | DeviceStatus::Reserved => Demand::None,
+            DeviceStatus::Busy | DeviceStatus::Foreign | DeviceStatus::Faulted | DeviceStatus::Checking => Demand::Now,
+        });
+        state.unwrap_or_else(|error| {
             tracing::warn!(error = chain(&error), "whether a job waits cannot be looked up");
             Demand::None
         })
@@ -329,7 +327,7 @@ impl<'a> InferenceServer<'a> {
     async fn lose(&self, line: &mut Sending, reason: String) -> WorkerError {
         let message = "the device failed while it answered; try again";
         say(line, &Reply::Failed(Fault::new(FaultCode::WorkerLost, message))).await;
-        match self.store.fault_device(&self.options.name, &reason, clock::now()).await {
+        match self.ledger.fault_device(&self.options.name, &reason).await {
             Ok(()) => WorkerError::DeviceLost(reason),
             Err(error) => error.into(),
         }

@@ -9,10 +9,12 @@ pub mod exports;
 mod inference;
 mod keeping;
 pub mod leadership;
+pub mod ledger;
 pub mod liveness;
 mod patience;
 mod pulse;
 pub mod ranks;
+pub mod remote;
 mod result;
 pub mod space;
 pub mod supervisor;
@@ -20,6 +22,7 @@ mod tending;
 pub mod time;
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
@@ -27,9 +30,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::clock;
 use crate::device::DeviceReading;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
@@ -37,11 +39,12 @@ use crate::engine::device::Device;
 use crate::engine::loading::Bases;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::placement::MOST_TOGETHER;
-use crate::job::{EventBody, Failure, FailureKind, JobId, NewEvent, WorkerId};
-use crate::store::{Claim, Ended, Lease, LifeLock, Loss, Store, StoreError, WorkerRow};
+use crate::job::{EventBody, Failure, FailureKind, NewEvent, WorkerId};
+use crate::store::{Claim, Ended, Lease, LifeLock, Loss, StoreError};
 use crate::verifier::Outside;
-use beats::Beats;
+use beats::{Beats, Held};
 use inference::InferenceServer;
+use ledger::SharedLedger;
 use patience::patiently;
 use pulse::Pulse;
 use tending::Tending;
@@ -86,11 +89,15 @@ pub struct Options {
     pub outside: Outside,
     /// Of a simulated device: the engine stands still while this file is there.
     pub hang: Option<PathBuf>,
+    /// Whether one job is enough.
+    pub once: bool,
+    /// How long the worker waits for a job before it ends.
+    pub idle_exit: Option<Duration>,
 }
 
 /// What the jobs of a worker run on.
 struct Desk {
-    store: Store,
+    ledger: SharedLedger,
     options: Options,
     beats: Beats,
     device: Device,
@@ -98,50 +105,78 @@ struct Desk {
 }
 
 /// Claims and runs jobs until `shutdown` becomes true; running jobs are then saved and put back into the queue.
-pub async fn run(store: Store, options: Options, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
-    let _life = LifeLock::hold(store.files(), options.id)?;
-    let device = attend(&store, &options).await?;
-    let beats = Beats::start(&store, options.id, Duration::from_secs(options.lease_seconds));
+pub async fn run(
+    ledger: SharedLedger,
+    options: Options,
+    mut shutdown: watch::Receiver<bool>,
+) -> Result<(), WorkerError> {
+    let _life = LifeLock::hold(ledger.files(), options.id)?;
+    let device = attend(&ledger, &options).await?;
+    let beats = Beats::start(&ledger, options.id, Duration::from_secs(options.lease_seconds));
     tracing::info!(worker = %options.id, device = options.name, "waiting for jobs");
-    let mut ticks = interval(POLL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let desk = Arc::new(Desk { store, options, beats, device, bases: Bases::default() });
-    let Desk { store, options, device, .. } = &*desk;
-    let mut inference = InferenceServer::open(store, options, device);
+    let desk = Arc::new(Desk { ledger, options, beats, device, bases: Bases::default() });
+    let Desk { ledger, options, beats, device, .. } = &*desk;
+    let mut inference = InferenceServer::open(ledger, options, device);
     let mut running = JoinSet::new();
     let mut others_may_join = true;
+    let mut claiming = next_claim(&desk);
+    let mut idle_since = Instant::now();
     while !*shutdown.borrow() || !running.is_empty() {
-        tokio::select! {
-            _ = ticks.tick() => {}
+        let claims = others_may_join && !*shutdown.borrow();
+        let patience = options.idle_exit.unwrap_or(Duration::MAX).saturating_sub(idle_since.elapsed());
+        let claimed = tokio::select! {
+            claimed = &mut claiming, if claims => claimed,
             _ = shutdown.changed(), if !*shutdown.borrow() => continue,
             Some(ended) = running.join_next() => {
                 concluded(ended)?;
                 if running.is_empty() {
+                    if options.once {
+                        break;
+                    }
+                    idle_since = Instant::now();
                     others_may_join = true;
                     inference.reopen();
                 }
+                continue;
             }
-            line = inference.caller(), if running.is_empty() => inference.serve(line, &mut shutdown).await?,
+            line = inference.caller(), if running.is_empty() => {
+                inference.serve(line, &mut shutdown).await?;
+                idle_since = Instant::now();
+                continue;
+            }
+            () = tokio::time::sleep(patience), if running.is_empty() && options.idle_exit.is_some() => break,
+        };
+        if running.is_empty() {
+            inference.tidy().await;
         }
-        if *shutdown.borrow() || !others_may_join {
-            continue;
-        }
-        inference.tidy().await;
-        match store.claim(options.id, &options.name, clock::now()).await {
+        match claimed {
             Ok(Some(claim)) => {
                 inference.close();
                 others_may_join = claim.spec.common.resources.share_base;
-                running.spawn(run_claim(Arc::clone(&desk), claim, shutdown.clone()));
+                let held = beats.take(claim.lease);
+                running.spawn(run_claim(Arc::clone(&desk), claim, held, shutdown.clone()));
             }
             Ok(None) => {}
+            // As a worker that was taken for dead: another one is to begin.
+            Err(error @ StoreError::Server { .. }) if running.is_empty() => return Err(error.into()),
             Err(error) => {
                 tracing::warn!(error = chain(&error), "no job could be claimed; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
+        claiming = next_claim(&desk);
     }
-    store.release_worker(options.id, "the worker ended", true, clock::now()).await?;
+    ledger.release_worker(options.id, "the worker ended", true).await?;
     Ok(())
+}
+
+/// The job that this worker is to run next, if there soon is one.
+fn next_claim(desk: &Arc<Desk>) -> Pin<Box<dyn Future<Output = Result<Option<Claim>, StoreError>> + Send>> {
+    let desk = Arc::clone(desk);
+    Box::pin(async move {
+        let Desk { ledger, options, beats, .. } = &*desk;
+        ledger.next_claim(options.id, &options.name, &beats.held()).await
+    })
 }
 
 /// What a job's task ended with.
@@ -150,28 +185,19 @@ fn concluded(ended: Result<Result<(), WorkerError>, JoinError>) -> Result<(), Wo
 }
 
 /// Opens the device and says that there is a worker for it.
-async fn attend(store: &Store, options: &Options) -> Result<Device, WorkerError> {
-    let now = clock::now();
+async fn attend(ledger: &SharedLedger, options: &Options) -> Result<Device, WorkerError> {
     if let Some(reading) = &options.reading {
-        store.add_device(reading, now).await?;
+        ledger.add_device(reading).await?;
     }
-    let description = store.device(&options.name).await?.description;
+    let state = ledger.device(&options.name).await?;
     let device = match engine::device::open(&options.device) {
         Ok(device) => device,
         Err(source) => {
-            store.fault_device(&options.name, &chain(&source), now).await?;
+            ledger.fault_device(&options.name, &chain(&source)).await?;
             return Err(WorkerError::Device { device: options.name.clone(), source });
         }
     };
-    let row = WorkerRow {
-        id: options.id,
-        device: options.name.clone(),
-        description,
-        pid: std::process::id(),
-        started_at: now,
-        seen_at: now,
-    };
-    store.add_worker(&row).await?;
+    ledger.add_worker(options.id, &state).await?;
     Ok(device)
 }
 
@@ -233,33 +259,35 @@ impl StopFlag {
 }
 
 /// Runs one claimed job to whatever end it takes.
-async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<bool>) -> Result<(), WorkerError> {
-    let Desk { store, options, beats, device, bases } = &*desk;
+async fn run_claim(
+    desk: Arc<Desk>,
+    claim: Claim,
+    held: Held,
+    mut shutdown: watch::Receiver<bool>,
+) -> Result<(), WorkerError> {
+    let Desk { ledger, options, beats, device, bases } = &*desk;
     let lease = claim.lease;
-    let held = beats.take(lease);
     tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
     let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
     let stop = Arc::new(StopFlag::default());
     let pulse = Arc::new(Pulse::new(options.hang.clone()));
     let reporter = LeaseReporter { messages, stop: Arc::clone(&stop), pulse: Arc::clone(&pulse) };
-    let mut work = match assignment::prepare(store, &claim, (device, bases), &options.outside).await {
+    let mut work = match assignment::prepare(&**ledger, &claim, (device, bases), &options.outside).await {
         Ok(work) => work,
         Err(failure) => {
             tracing::warn!(job = %lease.job, failure.message, "refused");
             let ended = loss(&failure, &options.name).map_or(Ended::Failed(failure), Ended::Lost);
-            return end(store, beats, lease, ended).await;
+            return end(ledger, beats, lease, ended).await;
         }
     };
-    let mut peers = ranks::Peers::default();
-    if claim.devices.len() > 1 {
-        let (pulse, stop) = (Arc::clone(&pulse), Arc::clone(&stop));
-        let look = Arc::new(move || {
-            pulse.beat();
-            stop.get()
-        });
-        peers = ranks::gather(store, &claim, &mut work, Watch { patience: options.watchdog, look }).await?;
-    }
-    let mut tending = Tending::new(store, held, &claim, &work, &stop);
+    let (own_pulse, own_stop) = (Arc::clone(&pulse), Arc::clone(&stop));
+    let look = Arc::new(move || {
+        own_pulse.beat();
+        own_stop.get()
+    });
+    let watch = Watch { patience: options.watchdog, look };
+    let peers = ranks::gather(ledger, options.id, &claim, &mut work, watch).await?;
+    let mut tending = Tending::new(ledger, held, &claim, &work, &stop);
     let beside_others = claim.spec.common.resources.share_base;
     // They take turns on the same cores.
     let patience = options.watchdog * if beside_others { MOST_TOGETHER } else { 1 };
@@ -269,7 +297,7 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
         result = tending.tend(inbox, finished, &mut shutdown) => result,
         () = stillness(&pulse, patience) => {
             drop(peers);
-            return end(store, beats, lease, Ended::Lost(hang(options, patience))).await;
+            return end(ledger, beats, lease, Ended::Lost(hang(options, patience))).await;
         }
     };
     // The device is free only when the engine has let go of it; without an inbox it does so at its next report.
@@ -279,13 +307,13 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
         },
         () = stillness(&pulse, patience) => {
             let reason = String::from("the engine does not let go of it");
-            store.fault_device(&options.name, &reason, clock::now()).await?;
+            ledger.fault_device(&options.name, &reason).await?;
             return Err(WorkerError::DeviceLost(reason));
         }
     }
     // Their devices are free before the job gives them back.
     drop(peers);
-    if let Err(error) = tending.keeping.all(store.place()).await {
+    if let Err(error) = tending.keeping.all(ledger.place()).await {
         tracing::warn!(job = %lease.job, error = chain(&error), "not all that the job keeps is stored");
     }
     let ended = match result {
@@ -298,7 +326,7 @@ async fn run_claim(desk: Arc<Desk>, claim: Claim, mut shutdown: watch::Receiver<
             }
         },
     };
-    end(store, beats, lease, ended).await
+    end(ledger, beats, lease, ended).await
 }
 
 /// What becomes of an attempt that the engine ended with an error; nothing when it is somebody else's by now.
@@ -389,42 +417,25 @@ fn loss(failure: &Failure, device: &str) -> Option<Loss> {
 
 /// Writes down how an attempt ended. When its device was lost this worker ends with an error: what its process holds on
 /// the device goes with it.
-async fn end(store: &Store, beats: &Beats, lease: Lease, mut ended: Ended) -> Result<(), WorkerError> {
+async fn end(ledger: &SharedLedger, beats: &Beats, lease: Lease, mut ended: Ended) -> Result<(), WorkerError> {
     beats.let_go(lease).await;
     match &mut ended {
         Ended::Failed(Failure { message: text, .. }) | Ended::Lost(Loss { reason: text, .. }) => {
-            *text = without_root(text, store.files().root());
+            *text = without_root(text, ledger.files().root());
         }
         Ended::Succeeded { .. } | Ended::Cancelled | Ended::Drained => {}
     }
-    // While the job is still ours: it may be resumed as soon as it has ended. One that waits for space keeps what it has.
-    match &ended {
-        Ended::Cancelled => sweep(store, lease.job, false).await,
-        Ended::Failed(failure) if failure.kind != FailureKind::StorageFull => sweep(store, lease.job, false).await,
-        Ended::Failed(_) | Ended::Lost(_) | Ended::Succeeded { .. } | Ended::Drained => {}
-    }
-    match patiently(|| store.end_attempt(lease, ended.clone(), clock::now())).await {
+    match patiently(|| ledger.end_attempt(lease, &ended)).await {
         Err(StoreError::LeaseLost) => {
             tracing::warn!(job = %lease.job, "the lease was lost before the end could be written");
         }
         other => other?,
     }
-    match ended {
-        Ended::Lost(Loss { reason, .. }) => {
-            tracing::error!(job = %lease.job, reason, "the device is lost");
-            return Err(WorkerError::DeviceLost(reason));
-        }
-        Ended::Succeeded { .. } => sweep(store, lease.job, true).await,
-        Ended::Failed(_) | Ended::Cancelled | Ended::Drained => {}
+    if let Ended::Lost(Loss { reason, .. }) = ended {
+        tracing::error!(job = %lease.job, reason, "the device is lost");
+        return Err(WorkerError::DeviceLost(reason));
     }
     Ok(())
-}
-
-/// Removes what a job needs no more that has ended, or is about to.
-async fn sweep(store: &Store, job: JobId, succeeded: bool) {
-    if let Err(error) = store.sweep_job(job, succeeded).await {
-        tracing::warn!(%job, error = chain(&error), "what the job needs no more could not be removed");
-    }
 }
 
 /// A text for clients: where the data directory lies is nothing to them, and what lies in it is named as it is there.

@@ -9,8 +9,8 @@ use crate::store::StoreError;
 
 /// How long a write is tried again while the disk is full or the database busy.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(30);
-/// The same while the database's server is away: whose job it was is known when it is back.
-const DATABASE_PATIENCE: Duration = Duration::from_secs(600);
+/// The same while a server is away, the database's or that of an agent: whose job it was is known when it is back.
+const SERVER_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Repeats a write while the disk is full or the database busy, in the hope of space and of an end.
 pub async fn patiently<T, F>(mut write: impl FnMut() -> F) -> Result<T, StoreError>
@@ -18,16 +18,16 @@ where
     F: Future<Output = Result<T, StoreError>>,
 {
     let deadline = Instant::now() + STORAGE_PATIENCE;
-    let without_database = Instant::now() + DATABASE_PATIENCE;
+    let without_server = Instant::now() + SERVER_PATIENCE;
     loop {
         match write().await {
             Err(error @ (StoreError::Full(_) | StoreError::Overloaded)) if Instant::now() < deadline => {
                 tracing::warn!(error = chain(&error), "a write has to wait");
             }
-            Err(error @ (StoreError::Unreachable(_) | StoreError::Storage { .. }))
-                if Instant::now() < without_database =>
+            Err(error @ (StoreError::Unreachable(_) | StoreError::Storage { .. } | StoreError::ServerAway(_)))
+                if Instant::now() < without_server =>
             {
-                tracing::warn!(error = chain(&error), "a write waits for the database or the object storage");
+                tracing::warn!(error = chain(&error), "a write waits for what is away");
             }
             result => return result,
         }

@@ -9,16 +9,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::assignment::{self, Work};
+use super::ledger::SharedLedger;
 use super::{WorkerError, chain, internal};
-use crate::config::elsewhere;
 use crate::device;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::{Collective, Sockets, Watch};
 use crate::engine::loading::Bases;
 use crate::engine::{self, Reporter, Stop};
-use crate::job::{Failure, NewEvent};
+use crate::job::{Failure, NewEvent, WorkerId};
 use crate::program;
-use crate::store::{Claim, Lease, Store};
+use crate::store::{Claim, Lease};
 use crate::verifier::Outside;
 
 /// The other processes of a job; they are ended before it gives its devices back.
@@ -37,21 +37,31 @@ impl Drop for Peers {
     }
 }
 
-/// Starts the processes of a job's other devices and makes the job theirs as well.
-pub async fn gather(store: &Store, claim: &Claim, work: &mut Work, watch: Watch) -> Result<Peers, WorkerError> {
+/// Starts the processes of a job's other devices, if it has several, and makes the job theirs as well.
+pub async fn gather(
+    ledger: &SharedLedger,
+    worker: WorkerId,
+    claim: &Claim,
+    work: &mut Work,
+    watch: Watch,
+) -> Result<Peers, WorkerError> {
     let size = claim.devices.len();
+    if size < 2 {
+        return Ok(Peers::default());
+    }
     let (mut peers, mut links) = (Peers::default(), Vec::new());
     for (rank, name) in claim.devices.iter().enumerate().skip(1) {
-        let row = store.device(name).await?;
+        let row = ledger.device(name).await?;
         let (seen_as, variable) = device::seen_by_its_process(&row.name, row.number, row.uuid.as_deref());
         let (own, other) = UnixStream::pair().map_err(WorkerError::Peer)?;
         let mut command = program::command().map_err(WorkerError::Peer)?;
-        command.args(["worker", "--data-dir"]).arg(store.files().root());
+        command.arg("worker");
+        ledger.lead(&mut command);
+        command.args(["--id", &worker.to_string()]);
         command.args(["--threads", &rayon::current_num_threads().to_string(), "--device", &seen_as, "--name", name]);
         let Lease { job, attempt } = claim.lease;
         command.args(["--rank", &Rank { rank, size }.to_string(), "--lease", &format!("{job}/{attempt}")]);
         command.envs(variable);
-        command.envs(elsewhere());
         let child = command.stdin(Stdio::from(OwnedFd::from(other))).spawn().map_err(WorkerError::Peer)?;
         peers.0.push(child);
         links.push(own);
@@ -93,14 +103,14 @@ pub fn parse_lease(text: &str) -> Result<Lease, String> {
 
 /// Takes part in a job as another rank than the first, and ends with it.
 pub async fn take_part(
-    store: &Store,
+    ledger: &SharedLedger,
     (device, outside): (&str, &Outside),
     rank: Rank,
     lease: Lease,
 ) -> Result<(), WorkerError> {
     let link = std::io::stdin().as_fd().try_clone_to_owned().map_err(WorkerError::Peer)?;
     let ranks = Arc::new(Sockets::spoke(rank.rank, rank.size, UnixStream::from(link)));
-    let failure = match compute(store, (device, outside), lease, Arc::clone(&ranks)).await {
+    let failure = match compute(ledger, (device, outside), lease, Arc::clone(&ranks)).await {
         Ok(()) => return Ok(()),
         Err(failure) => failure,
     };
@@ -111,14 +121,14 @@ pub async fn take_part(
 }
 
 async fn compute(
-    store: &Store,
+    ledger: &SharedLedger,
     (device, outside): (&str, &Outside),
     lease: Lease,
     ranks: Arc<Sockets>,
 ) -> Result<(), Failure> {
     let device = engine::device::open(device).map_err(|error| error.failure())?;
-    let claim = store.claimed(lease).await.map_err(|error| internal(chain(&error)))?;
-    let mut work = assignment::prepare(store, &claim, (&device, &Bases::default()), outside).await?;
+    let claim = ledger.claimed(lease).await.map_err(|error| internal(chain(&error)))?;
+    let mut work = assignment::prepare(&**ledger, &claim, (&device, &Bases::default()), outside).await?;
     work.spread(Arc::clone(&ranks) as Arc<dyn Collective>);
     let run = move || rayon::scope(|_| work.run(&mut Quiet(ranks)));
     let done =

@@ -17,12 +17,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::chain;
-use crate::clock;
+use super::ledger::SharedLedger;
 use crate::device::{self, DeviceError, DeviceReading, Machine};
 use crate::job::device::split_name;
 use crate::job::{DeviceStatus, WorkerId};
 use crate::program;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 /// Time for a worker to save its job when the server ends, and the longest for one that is writing it all the while.
 const DRAIN: Duration = Duration::from_secs(9);
@@ -64,7 +64,7 @@ impl Pace {
 
 /// A device and what is needed to tend it.
 struct DeviceSupervisor {
-    store: Store,
+    ledger: SharedLedger,
     /// What a worker is told before `--device` and `--id`.
     orders: Orders,
     machine: Arc<Machine>,
@@ -83,11 +83,13 @@ pub struct Orders {
     pub arguments: Vec<String>,
     /// Variables, for what may hold secrets.
     pub environment: Vec<(String, String)>,
+    /// Whether a worker that ends well has done what it was to do.
+    pub ends: bool,
 }
 
 /// Runs a worker for a device again and again until `shutdown` becomes true.
 pub async fn supervise(
-    store: Store,
+    ledger: SharedLedger,
     orders: Orders,
     machine: Arc<Machine>,
     reading: &DeviceReading,
@@ -95,7 +97,7 @@ pub async fn supervise(
 ) {
     let (seen_as, variable) = device::seen_by_its_process(&reading.name, reading.number, reading.uuid.as_deref());
     let (device, pace) = (reading.name.clone(), Pace::of(&reading.name));
-    let supervisor = DeviceSupervisor { store, orders, machine, device, seen_as, variable, pace };
+    let supervisor = DeviceSupervisor { ledger, orders, machine, device, seen_as, variable, pace };
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
         if supervisor.has_failed().await {
@@ -107,10 +109,13 @@ pub async fn supervise(
         match supervisor.start(id) {
             Err(error) => tracing::error!(%error, device = supervisor.device, "a worker could not be started"),
             Ok(child) => {
-                let how = supervisor.tend(child, &mut shutdown).await;
+                let (how, well) = supervisor.tend(child, &mut shutdown).await;
                 // What the end of the server cuts off is no fault of the job's.
                 let ended_by_us = *shutdown.borrow();
-                release(&supervisor.store, id, &how, ended_by_us).await;
+                release(&supervisor.ledger, id, &how, ended_by_us).await;
+                if well && supervisor.orders.ends {
+                    return;
+                }
             }
         }
         if *shutdown.borrow() {
@@ -145,8 +150,9 @@ impl DeviceSupervisor {
         self.command()?.args(["--id", &id.to_string(), "--supervised"]).spawn()
     }
 
-    /// Waits for a worker to end, asks it to on shutdown, and ends it when its device fails. Says how it ended.
-    async fn tend(&self, mut child: Child, shutdown: &mut watch::Receiver<bool>) -> String {
+    /// Waits for a worker to end, asks it to on shutdown, and ends it when its device fails. Says how it ended, and whether
+    /// it did so by itself and well.
+    async fn tend(&self, mut child: Child, shutdown: &mut watch::Receiver<bool>) -> (String, bool) {
         // Waiting for a child closes its standard input, which would tell the worker to leave.
         let pipe = child.stdin.take();
         let mut looks = interval(self.pace.look);
@@ -164,7 +170,7 @@ impl DeviceSupervisor {
             }
             if let Some(reason) = self.look().await {
                 kill(&mut child).await;
-                return reason;
+                return (reason, false);
             }
         };
         let status = match ended {
@@ -176,18 +182,18 @@ impl DeviceSupervisor {
                     None => {
                         tracing::warn!("a worker did not end in time and is killed");
                         kill(&mut child).await;
-                        return String::from("the worker did not end in time");
+                        return (String::from("the worker did not end in time"), false);
                     }
                 }
             }
         };
         match status {
-            Ok(status) if status.success() => String::from("the worker ended"),
+            Ok(status) if status.success() => (String::from("the worker ended"), true),
             Ok(status) => {
                 tracing::error!(%status, "a worker ended unexpectedly");
-                format!("the worker ended unexpectedly ({status})")
+                (format!("the worker ended unexpectedly ({status})"), false)
             }
-            Err(error) => format!("the worker was lost ({error})"),
+            Err(error) => (format!("the worker was lost ({error})"), false),
         }
     }
 
@@ -223,16 +229,16 @@ impl DeviceSupervisor {
     ) -> Result<Option<String>, StoreError> {
         if let Some(fault) = fault {
             tracing::error!(device = self.device, fault, "a device failed");
-            self.store.fault_device(&self.device, &fault, clock::now()).await?;
+            self.ledger.fault_device(&self.device, &fault).await?;
             return Ok(Some(fault));
         }
         let Some(reading) = reading else { return Ok(None) };
-        let row = self.store.observe_device(&reading, clock::now()).await?;
+        let row = self.ledger.observe_device(&reading).await?;
         Ok(is_out(row.status).then(|| row.fault.unwrap_or_default()))
     }
 
     async fn has_failed(&self) -> bool {
-        match self.store.device(&self.device).await {
+        match self.ledger.device(&self.device).await {
             Ok(row) => is_out(row.status),
             Err(error) => {
                 tracing::warn!(error = chain(&error), device = self.device, "a device cannot be looked up");
@@ -263,12 +269,12 @@ impl DeviceSupervisor {
 
     /// One check; says what is wrong.
     async fn check_once(&self) -> Result<Option<String>, StoreError> {
-        self.store.begin_check(&self.device, clock::now()).await?;
+        self.ledger.begin_check(&self.device).await?;
         let fault = self.check().await.err();
         if fault.is_none() {
             self.machine.forget_fault(&self.device);
         }
-        self.store.end_check(&self.device, fault.as_deref(), clock::now()).await?;
+        self.ledger.end_check(&self.device, fault.as_deref()).await?;
         Ok(fault)
     }
 
@@ -335,8 +341,8 @@ async fn kill(child: &mut Child) {
 }
 
 /// Gives a dead worker's job back to the queue, at once instead of when its lease runs out.
-async fn release(store: &Store, id: WorkerId, reason: &str, blameless: bool) {
-    match store.release_worker(id, reason, blameless, clock::now()).await {
+async fn release(ledger: &SharedLedger, id: WorkerId, reason: &str, blameless: bool) {
+    match ledger.release_worker(id, reason, blameless).await {
         Ok(0) => {}
         Ok(count) => tracing::warn!(%id, count, "jobs of a dead worker went back to the queue"),
         Err(error) => tracing::warn!(error = chain(&error), "leases of a dead worker run out by themselves"),

@@ -1,30 +1,42 @@
 //! What a running engine reports is written down here, and it is looked what becomes of the job's lease meanwhile. A training
 //! checkpoint that has a way to go, to object storage, goes while the job trains on; the next one waits until it is there.
 
+use std::mem::take;
+use std::sync::Arc;
+
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::task::{JoinError, JoinSet};
 
 use super::beats::Held;
 use super::keeping::Keeping;
+use super::ledger::SharedLedger;
 use super::patience::patiently;
 use super::result::ResultBuilder;
-use super::{EVENT_QUEUE, Message, POLL, Run, StopFlag, assignment, chain};
-use crate::clock;
+use super::{EVENT_QUEUE, Message, Run, StopFlag, assignment, chain};
 use crate::engine::artifact::Saved;
 use crate::engine::{EngineError, Stop};
 use crate::job::{ArtifactKind, ArtifactSummary, NewEvent};
-use crate::store::{Claim, Heartbeat, Keep, Lease, Location, NewArtifact, Store, StoreError};
+use crate::store::{Claim, Heartbeat, Keep, Lease, Location, NewArtifact, StoreError};
+
+/// Events that wait while others are written, before the engine has to wait: enough for the ten minutes in which a server
+/// may be away.
+const SPOOL: usize = 1 << 15;
 
 /// Writes down what a running engine reports and looks what becomes of its lease.
 pub(super) struct Tending<'a> {
-    store: &'a Store,
+    ledger: &'a SharedLedger,
     lease: Lease,
     held: Held,
     keep: Keep,
     stop: &'a StopFlag,
     pub result: ResultBuilder,
     pub keeping: Keeping,
+    /// Events that are not on their way yet.
+    spool: Vec<NewEvent>,
+    /// How many events were written.
+    written: u64,
+    /// Events on their way, once at most.
+    reporting: JoinSet<(u64, Result<(), StoreError>)>,
     /// One at most.
     on_its_way: JoinSet<Result<Published, StoreError>>,
 }
@@ -37,10 +49,26 @@ struct Published {
 }
 
 impl<'a> Tending<'a> {
-    pub fn new(store: &'a Store, held: Held, claim: &Claim, work: &assignment::Work, stop: &'a StopFlag) -> Self {
-        let result = ResultBuilder::new(work.gate(), claim.verification.clone());
-        let (lease, keeping) = (claim.lease, Keeping::new(claim.lease.job));
-        Self { store, lease, held, keep: work.keep(), stop, result, keeping, on_its_way: JoinSet::new() }
+    pub fn new(
+        ledger: &'a SharedLedger,
+        held: Held,
+        claim: &Claim,
+        work: &assignment::Work,
+        stop: &'a StopFlag,
+    ) -> Self {
+        Self {
+            ledger,
+            lease: claim.lease,
+            held,
+            keep: work.keep(),
+            stop,
+            result: ResultBuilder::new(work.gate(), claim.verification.clone()),
+            keeping: Keeping::new(claim.lease.job),
+            spool: Vec::new(),
+            written: 0,
+            reporting: JoinSet::new(),
+            on_its_way: JoinSet::new(),
+        }
     }
 
     pub async fn tend(
@@ -49,8 +77,9 @@ impl<'a> Tending<'a> {
         mut finished: oneshot::Receiver<Run>,
         shutdown: &mut watch::Receiver<bool>,
     ) -> Run {
-        let mut polls = interval(POLL);
-        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (ledger, lease, held) = (self.ledger, self.lease, self.held);
+        let heed = || ledger.heed(lease, held.lasts());
+        let mut word = heed();
         let mut batch = Vec::new();
         loop {
             if *shutdown.borrow() {
@@ -58,14 +87,17 @@ impl<'a> Tending<'a> {
             }
             let written = tokio::select! {
                 biased;
-                _ = polls.tick() => {
-                    self.check_lease().await;
+                answer = &mut word => {
+                    self.follow(answer);
+                    word = heed();
                     Ok(())
                 }
+                _ = shutdown.changed(), if !*shutdown.borrow() => Ok(()),
+                Some(reported) = self.reporting.join_next() => self.reported(reported).await,
                 Some(published) = self.on_its_way.join_next() => self.add(published).await,
-                count = inbox.recv_many(&mut batch, EVENT_QUEUE) => {
+                count = inbox.recv_many(&mut batch, EVENT_QUEUE), if self.spool.len() < SPOOL => {
                     if count == 0 {
-                        if let Err(error) = self.arrive().await {
+                        if let Err(error) = self.flush().await {
                             return self.lost(&error);
                         }
                         // The engine thread has dropped its reporter; its result is there or on its way.
@@ -89,28 +121,28 @@ impl<'a> Tending<'a> {
         Err(cause(error))
     }
 
-    async fn check_lease(&self) {
-        match self.store.check_lease(self.lease, self.held.lasts(), clock::now()).await {
+    /// Does as the job's worker is asked to.
+    fn follow(&self, word: Result<Heartbeat, StoreError>) {
+        match word {
             Ok(Heartbeat::GoOn) => {}
             Ok(Heartbeat::Pause) => self.stop.raise(Stop::Drain),
             Ok(Heartbeat::Cancel) => self.stop.raise(Stop::Cancel),
             Ok(Heartbeat::Lost) => self.stop.raise(Stop::LeaseLost),
-            // Should the server take the job back meanwhile, the fence keeps this attempt from writing.
+            // Should the job be taken back meanwhile, the fence keeps this attempt from writing.
             Err(error) => tracing::warn!(job = %self.lease.job, error = chain(&error), "the lease cannot be checked"),
         }
     }
 
-    /// Writes messages in order, events in as few transactions as possible.
+    /// Writes messages in order, events in as few transactions as possible and beside the engine's work.
     async fn write(&mut self, messages: impl Iterator<Item = Message>) -> Result<(), StoreError> {
-        let mut events = Vec::new();
         for message in messages {
             match message {
                 Message::Event(event) => {
                     self.result.note(&event.body);
-                    events.push(event);
+                    self.spool.push(event);
                 }
                 Message::Artifact(saved, reply) => {
-                    self.record(&mut events).await?;
+                    self.flush().await?;
                     self.publish(saved).await?;
                     if reply.send(Ok(())).is_err() {
                         tracing::debug!("the engine ended without waiting for its artifact");
@@ -118,60 +150,84 @@ impl<'a> Tending<'a> {
                 }
             }
         }
-        self.record(&mut events).await
-    }
-
-    async fn record(&mut self, events: &mut Vec<NewEvent>) -> Result<(), StoreError> {
-        if !events.is_empty() {
-            patiently(|| self.store.record(self.lease, events, clock::now())).await?;
-            events.clear();
-            self.keeping.now_and_then(self.store.place()).await;
-        }
+        self.report();
         Ok(())
     }
 
-    /// Publishes an artifact, or begins to, where that takes long and the job can go on.
-    async fn publish(&mut self, saved: Saved) -> Result<(), StoreError> {
-        self.arrive().await?;
-        let score = match saved.summary {
-            ArtifactSummary::Checkpoint => self.result.take_score(saved.manifest.step),
-            ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
-        };
-        let goes_beside = self.store.place().is_remote() && saved.manifest.kind == ArtifactKind::Training;
-        let (place, keeping) = (self.store.place().clone(), self.keeping.clone());
-        self.on_its_way.spawn(async move {
-            // Whoever goes on from it finds what was kept until then.
-            keeping.all(&place).await?;
-            let location = patiently(|| place.publish(&saved.directory, &saved.manifest)).await?;
-            Ok(Published { saved, score, location })
+    /// Sends events on their way, unless some are.
+    fn report(&mut self) {
+        if self.spool.is_empty() || !self.reporting.is_empty() {
+            return;
+        }
+        let (ledger, lease, first) = (Arc::clone(self.ledger), self.lease, self.written);
+        let events = take(&mut self.spool);
+        self.reporting.spawn(async move {
+            let mut written = 0;
+            for some in events.chunks(EVENT_QUEUE) {
+                if let Err(error) = patiently(|| ledger.record(lease, first + written, some)).await {
+                    return (written, Err(error));
+                }
+                written += some.len() as u64;
+            }
+            (written, Ok(()))
         });
-        if goes_beside { Ok(()) } else { self.arrive().await }
     }
 
-    /// Waits for what is on its way.
-    async fn arrive(&mut self) -> Result<(), StoreError> {
+    /// Takes note that events were written, and sends the next.
+    async fn reported(&mut self, reported: Result<(u64, Result<(), StoreError>), JoinError>) -> Result<(), StoreError> {
+        let (count, written) = reported.map_err(|error| self.broken(error))?;
+        self.written += count;
+        written?;
+        self.keeping.now_and_then(self.ledger.place()).await;
+        self.report();
+        Ok(())
+    }
+
+    /// Waits until everything is written that was reported, and what is on its way is there.
+    async fn flush(&mut self) -> Result<(), StoreError> {
+        self.report();
+        while let Some(reported) = self.reporting.join_next().await {
+            self.reported(reported).await?;
+        }
         while let Some(published) = self.on_its_way.join_next().await {
             self.add(published).await?;
         }
         Ok(())
     }
 
+    /// Publishes an artifact, or begins to, where that takes long and the job can go on.
+    async fn publish(&mut self, saved: Saved) -> Result<(), StoreError> {
+        let score = match saved.summary {
+            ArtifactSummary::Checkpoint => self.result.take_score(saved.manifest.step),
+            ArtifactSummary::Rollouts(_) | ArtifactSummary::Evaluation(_) => None,
+        };
+        let goes_beside = self.ledger.place().is_remote() && saved.manifest.kind == ArtifactKind::Training;
+        let (place, keeping) = (self.ledger.place().clone(), self.keeping.clone());
+        self.on_its_way.spawn(async move {
+            // Whoever goes on from it finds what was kept until then.
+            keeping.all(&place).await?;
+            let location = patiently(|| place.publish(&saved.directory, &saved.manifest)).await?;
+            Ok(Published { saved, score, location })
+        });
+        if goes_beside { Ok(()) } else { self.flush().await }
+    }
+
     /// Makes an artifact visible.
-    async fn add(
-        &mut self,
-        published: Result<Result<Published, StoreError>, tokio::task::JoinError>,
-    ) -> Result<(), StoreError> {
-        let failed =
-            |error| StoreError::io("publishing below", self.store.files().root(), std::io::Error::other(error));
-        let Published { saved: Saved { manifest, summary, .. }, score, location } = published.map_err(failed)??;
+    async fn add(&mut self, published: Result<Result<Published, StoreError>, JoinError>) -> Result<(), StoreError> {
+        let Published { saved: Saved { manifest, summary, .. }, score, location } =
+            published.map_err(|error| self.broken(error))??;
         let (location, manifest, summary) = (&location, &manifest, &summary);
         let new = NewArtifact { location, manifest, summary, score, keep: self.keep };
-        let added = patiently(|| self.store.add_artifact(self.lease, new, clock::now())).await?;
+        let added = patiently(|| self.ledger.add_artifact(self.lease, new)).await?;
         self.result.made(added.id, manifest.kind, summary);
         for old in &added.dropped {
-            self.store.place().remove(old).await;
+            self.ledger.place().remove(old).await;
         }
         Ok(())
+    }
+
+    fn broken(&self, error: JoinError) -> StoreError {
+        StoreError::io("publishing below", self.ledger.files().root(), std::io::Error::other(error))
     }
 }
 

@@ -81,6 +81,276 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to work for this server
+         * @description An agent begins on a machine, or begins again: its devices are these from now on, and what its workers held goes back to
+         *     the queue. Only the key that is shown here speaks for the machine.
+         */
+        post: operations["register_host"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/hosts/{host}/devices/{device}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell how a device is
+         * @description The answer tells how the server sees it: a `faulted` device takes no jobs until a check finds it well.
+         */
+        post: operations["tell_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a claimed job
+         * @description As it was given to its worker, for another process that takes part in it.
+         */
+        get: operations["get_lease"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an artifact visible
+         * @description All its files must have been sent, with the manifest as `manifest.json`; each is looked for, and must have the size that
+         *     the manifest says. The same again changes nothing.
+         */
+        post: operations["add_artifact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an attempt
+         * @description Tells how it ended. Whoever heard no answer says the same again.
+         */
+        post: operations["end_attempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report events
+         * @description Adds events of a running attempt to the log of its job, all or none. `first` is how many it reported before: those that
+         *     are there already are not added again, so that whoever heard no answer reports the same once more.
+         */
+        post: operations["report_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}/heed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask what is wanted of a job's worker
+         * @description Answers as soon as it is something else than to go on, or when the time is up. It is no sign of life.
+         */
+        post: operations["heed_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to tend a device
+         * @description A worker is a process that runs the jobs of one device. From now on it must give signs of life.
+         */
+        post: operations["start_worker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/beat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a sign of life
+         * @description A worker that gives none for `lease_seconds` loses its jobs. A third of that is a good time between two.
+         */
+        post: operations["worker_beat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a job
+         * @description The job that is to start on the worker's device, as soon as there is one. `held` names those that the worker has: one
+         *     that it was given before, and never heard of, is given again.
+         */
+        post: operations["claim_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a worker
+         * @description What it held goes back to the queue at once.
+         */
+        post: operations["end_worker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a file that a job refers to
+         * @description Supports ranges (one per request), so that parts can be asked for at once and an interrupted download can be resumed.
+         */
+        get: operations["read_worker_file"];
+        /**
+         * Send a piece of a file
+         * @description Pieces of at most 32 MiB come one after the other. A piece that does not begin where the last one ended changes nothing:
+         *     the answer tells where to go on, so that a piece of no bytes asks how much is there. With its last byte the file is
+         *     checked, and lies at its place.
+         */
+        put: operations["write_worker_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List files that a worker may read
+         * @description All files below a folder that a job refers to which the worker holds; none of one that is not there.
+         */
+        get: operations["list_worker_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/api-keys": {
         parameters: {
             query?: never;
@@ -1113,6 +1383,84 @@ export interface paths {
          * @description The job goes back to the queue.
          */
         post: operations["resume_fine_tuning_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List machines
+         * @description Those with a server and those of agents, by name.
+         */
+        get: operations["list_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{name}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a machine no new jobs
+         * @description Those that it runs go on to their end.
+         */
+        post: operations["cordon_host"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Empty a machine
+         * @description It takes no new jobs, and those that it runs are saved and go back to the queue; nothing of them is lost. `status` is
+         *     `drained` when it has none any more.
+         */
+        post: operations["drain_host"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{name}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a machine jobs again */
+        post: operations["uncordon_host"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2530,6 +2878,10 @@ export interface components {
          * @enum {string}
          */
         AllLinear: "all_linear";
+        /** @description What is asked of the worker of a job. */
+        Answer: {
+            word: components["schemas"]["Word"];
+        };
         /** @description A key, without its secret. */
         ApiKey: {
             /** @example key_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -2543,7 +2895,7 @@ export interface components {
              */
             project: string;
             /**
-             * @description `read`, `write`, `admin`, `operator`, `code`.
+             * @description `read`, `write`, `admin`, `operator`, `code`, `agent`.
              * @example [
              *       "read",
              *       "write"
@@ -2590,6 +2942,35 @@ export interface components {
             has_more: boolean;
             first_id?: string | null;
             last_id?: string | null;
+        };
+        /** @description An artifact that can be seen now. */
+        ArtifactReport: {
+            id: string;
+            /** @description Folders that are gone, because the job keeps no more of its checkpoints. */
+            dropped: string[];
+        };
+        /** @description A job and the right to run it. */
+        Assignment: {
+            job: string;
+            /**
+             * Format: int32
+             * @description With the job the right to run it, until another attempt begins.
+             */
+            attempt: number;
+            /** @description `train`, `sample`, `regrade` or `evaluation`. */
+            kind: string;
+            /** @description As `spec_resolved` of a job: every default and every id is in it. */
+            spec: components["schemas"]["JsonObject"];
+            /** @description `sha256:` and the digest of what decides the result. */
+            spec_digest: string;
+            /** @description The devices that the job has; the first is the worker's. */
+            devices: string[];
+            /** @description The folders of training checkpoints to go on from, the newest first. */
+            resume: string[];
+            /** @description What the job is to prove, if it is to prove something. */
+            verification?: components["schemas"]["JsonObject"] | null;
+            /** @description Where lies what the job reads, by the ids under which its spec refers to it. */
+            materials: components["schemas"]["JsonObject"];
         };
         /** @description What the model says. */
         AssistantMessage: {
@@ -2649,6 +3030,18 @@ export interface components {
              */
             device_seconds: number;
         };
+        /** @description How an attempt ended, and what it ended with. */
+        AttemptEnd: {
+            outcome: components["schemas"]["AttemptOutcome"];
+            /** @description As the `result` of a job. */
+            result?: components["schemas"]["JsonObject"] | null;
+            /** @description As the `failure` of a job. */
+            failure?: components["schemas"]["JsonObject"] | null;
+            /** @description The device to blame for a lost attempt, if that is not the first. */
+            device?: string | null;
+            /** @description Whether a lost attempt does not count against the job. */
+            blameless?: boolean;
+        };
         /** @description One page of a list. */
         AttemptList: {
             /** @constant */
@@ -2658,6 +3051,11 @@ export interface components {
             first_id?: string | null;
             last_id?: string | null;
         };
+        /**
+         * @description How an attempt ended.
+         * @enum {string}
+         */
+        AttemptOutcome: "succeeded" | "failed" | "cancelled" | "drained" | "lost";
         /** @description A request that wanted to change something, or that was refused for its key. */
         AuditEntry: {
             /** @example aud_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -3304,7 +3702,7 @@ export interface components {
             /** @description What it gives access to; made by being named. Your own when absent. */
             project?: string | null;
             /**
-             * @description `read`, `write`, `admin`, `operator`, `code`; `read` and `write` when absent, as far as you have
+             * @description `read`, `write`, `admin`, `operator`, `code`, `agent`; `read` and `write` when absent, as far as you have
              *     them. The first key with `admin` is also the `operator`'s.
              */
             scopes?: string[] | null;
@@ -3822,11 +4220,67 @@ export interface components {
             /** @description Started by this server. */
             ours: boolean;
         };
+        /** @description What one look at a device found. */
+        DeviceReading: {
+            /** @description `cpu`, `cuda:N` or `simulated:N`, behind the host as [`name_on`] has it. */
+            name: string;
+            /**
+             * Format: int32
+             * @description The N of the name; 0 for the CPU.
+             */
+            number: number;
+            /** @description The model, for people. */
+            description: string;
+            /** @description What the driver knows a GPU by. */
+            uuid?: string | null;
+            /** Format: int64 */
+            memory_total: number;
+            /**
+             * Format: int64
+             * @description Bytes that a new job could take; what our own idle worker holds counts as free.
+             */
+            memory_free: number;
+            /** @description Of a GPU: `9.0`. */
+            compute_capability?: string | null;
+            driver_version?: string | null;
+            processes: components["schemas"]["DeviceProcess"][];
+            /** @description Why it cannot be used, as the device itself reports it. */
+            fault?: string | null;
+        };
+        /** @description What an agent has seen of a device. */
+        DeviceReport: {
+            type: components["schemas"]["DeviceWord"];
+            reading?: components["schemas"]["DeviceReading"] | null;
+            reason?: string | null;
+        };
+        /** @description A device as the server sees it. */
+        DeviceState: {
+            name: string;
+            /**
+             * Format: int32
+             * @description The N of `cuda:N`.
+             */
+            number: number;
+            description: string;
+            /** @description What the driver knows a GPU by. */
+            uuid?: string | null;
+            /** @example idle */
+            status: string;
+            /** @description Why it takes no jobs. */
+            fault?: string | null;
+            /** @description Whether a job could start on it now. */
+            wanted: boolean;
+        };
         /**
          * @description Whether a device takes jobs.
          * @enum {string}
          */
         DeviceStatus: "idle" | "busy" | "reserved" | "faulted" | "checking" | "foreign";
+        /**
+         * @description What an agent tells of a device.
+         * @enum {string}
+         */
+        DeviceWord: "observed" | "faulted" | "check_began" | "check_ended" | "asked";
         /** @description Something that is wrong with a job. */
         Diagnosis: {
             /**
@@ -4369,6 +4823,15 @@ export interface components {
          * @enum {string}
          */
         EvaluationSplit: "train" | "eval";
+        /** @description Events of an attempt, in order. */
+        EventBatch: {
+            /**
+             * Format: int64
+             * @description How many events of the attempt were reported before. What was written already is not written again.
+             */
+            first: number;
+            events: components["schemas"]["ReportedEvent"][];
+        };
         /**
          * @description How much an event matters.
          * @enum {string}
@@ -4530,6 +4993,10 @@ export interface components {
              */
             code: string;
             detail: string;
+        };
+        /** @description Files below a folder. */
+        FileList: {
+            files: components["schemas"]["ListedFile"][];
         };
         /** @description A file. */
         FileObject: {
@@ -4962,6 +5429,17 @@ export interface components {
             status: "ok";
             version: string;
         };
+        /** @description A worker's right to run a job, and for how long it has done so. */
+        HeldLease: {
+            job: string;
+            /** Format: int32 */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description For how long the worker has had the job's devices.
+             */
+            held_milliseconds?: number;
+        };
         /** @description Numbers of tokens. */
         Histogram: {
             /** Format: int32 */
@@ -4981,6 +5459,86 @@ export interface components {
             max: number;
             /** @description By powers of two, from the shortest to the longest. */
             buckets: components["schemas"]["Bucket"][];
+        };
+        /** @description A machine that runs jobs: one with a server, or an agent's. */
+        Host: {
+            /**
+             * @description Its name, with which the names of its devices begin; `local` has none before them.
+             * @example gpu-1
+             */
+            id: string;
+            /** @constant */
+            object: "host";
+            /** @description `server`, or `agent`. */
+            kind: string;
+            /**
+             * @description `ready`; `cordoned`, and takes no new jobs; `draining`, and lets go of those that it has; `drained`; `gone`, and was not
+             *     seen for 30 seconds.
+             * @example ready
+             */
+            status: string;
+            /** @description What its operator calls machines like it. */
+            pool?: string | null;
+            /** @description Of its program. */
+            version: string;
+            /** @description Its devices. */
+            devices: string[];
+            /** @description The jobs that it runs. */
+            jobs: string[];
+            /**
+             * Format: int64
+             * @description Unix seconds since when it takes no new jobs.
+             */
+            cordoned_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds at which its server or agent began.
+             */
+            started_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds at which it was seen last.
+             */
+            seen_at: number;
+        };
+        /** @description One page of a list. */
+        HostList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Host"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A machine that begins, or begins again, to work for a server. */
+        HostRegistration: {
+            /**
+             * Format: int32
+             * @description The number of the protocol that the agent speaks: 1.
+             */
+            protocol: number;
+            /**
+             * @description The machine's name, with which the names of its devices begin: small letters, digits, `-`, `.` and `_`.
+             * @example gpu-1
+             */
+            name: string;
+            /**
+             * @description What tells this agent from others of the same name, for as long as it keeps its folder; at least 16 characters.
+             * @example 0f1e2d3c4b5a69788796a5b4c3d2e1f0
+             */
+            identity: string;
+            /**
+             * @description Of the agent's program.
+             * @example 0.1.0
+             */
+            version: string;
+            /**
+             * @description What its operator calls machines like it.
+             * @example gpu
+             */
+            pool?: string | null;
+            /** @description All devices that take jobs. */
+            devices: components["schemas"]["DeviceReading"][];
         };
         /** @description A model to import: one of `path`, `source` and `files`. */
         ImportModel: {
@@ -5580,6 +6138,16 @@ export interface components {
          * @enum {string}
          */
         ListOrder: "asc" | "desc";
+        /** @description A file below a folder. */
+        ListedFile: {
+            /** @description Its name within the folder. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            size: number;
+        };
         /** @description What the sentence is about; members depend on it. */
         LogDetails: {
             /** @description Stable, machine-readable name of what is said. Warnings have one. An open set: be ready for words that you do not know. */
@@ -5829,6 +6397,30 @@ export interface components {
          * @enum {string}
          */
         MomentState: "f32" | "bf16" | "int8";
+        /** @description An artifact whose files have been sent. */
+        NewArtifactReport: {
+            /**
+             * @description The name of its folder below that of the job.
+             * @example training-1-40
+             */
+            folder: string;
+            /** @description As `manifest.json` in it. */
+            manifest: components["schemas"]["JsonObject"];
+            /** @description Of a rollout set or of an evaluation, in numbers. */
+            summary?: components["schemas"]["JsonObject"] | null;
+            /**
+             * Format: double
+             * @description What an evaluation at a checkpoint's step found.
+             */
+            score?: number | null;
+            /**
+             * Format: int32
+             * @description How many training checkpoints the job keeps: the newest ones, and the best ones besides.
+             */
+            keep_last: number;
+            /** Format: int32 */
+            keep_best?: number;
+        };
         /** @description A number, or the word `auto`. */
         NumberOrAuto: number | string;
         /** @description A training objective. */
@@ -6627,6 +7219,14 @@ export interface components {
          * @enum {string}
          */
         Quantize: "int8";
+        /** @description What a worker wants to be told of a job that it runs. */
+        Question: {
+            /**
+             * Format: int64
+             * @description For how long the worker has had the job's devices.
+             */
+            held_milliseconds: number;
+        };
         /** @description What waits and what runs. */
         Queue: {
             /** @constant */
@@ -6656,6 +7256,37 @@ export interface components {
             created_at: number;
             /** @description Why it waits, and for what. */
             waiting: components["schemas"]["JobWaiting"];
+        };
+        /** @description How much of a file has arrived. */
+        ReceivedFile: {
+            /**
+             * Format: int64
+             * @description Bytes; the next piece begins here.
+             */
+            received: number;
+            /** @description Whether all of it is there, and was found to be what was sent. */
+            complete: boolean;
+        };
+        /** @description What an agent must know of its server. */
+        RegisteredHost: {
+            name: string;
+            /**
+             * Format: int32
+             * @description The number of the protocol that the server speaks.
+             */
+            protocol: number;
+            /** @description Of the server's program. */
+            version: string;
+            /**
+             * Format: int64
+             * @description A worker that was not heard of for so long loses its jobs.
+             */
+            lease_seconds: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds, by the server's clock.
+             */
+            now: number;
         };
         /** @description How to score a set again. */
         Regrade: {
@@ -6763,6 +7394,20 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description An event as it is reported. */
+        ReportedEvent: {
+            /**
+             * @description `phase`, `progress`, `metrics`, `evaluation` or `log`; all else the server writes itself.
+             * @example metrics
+             */
+            type: string;
+            /** @example info */
+            level: string;
+            /** @description A sentence for people. */
+            message: string;
+            /** @description As the `data` of an event of this type. */
+            data: components["schemas"]["JsonObject"];
+        };
         /** @description A warning or an error of the log. */
         ReportedWarning: {
             /**
@@ -6775,6 +7420,10 @@ export interface components {
             /** @description RFC 3339. */
             created_at: string;
             message: string;
+        };
+        /** @description How many jobs went back to the queue. */
+        Requeued: {
+            requeued: number;
         };
         /** @description What a job runs on. */
         ResourceSpec: {
@@ -7249,6 +7898,14 @@ export interface components {
         };
         /** @description The scores that can be given, from the lowest to the highest; rewards are their places in it, from 0 to 1. */
         ScoreRange: number[];
+        /** @description What time it is. */
+        ServerTime: {
+            /**
+             * Format: int64
+             * @description Unix milliseconds, by the server's clock.
+             */
+            now: number;
+        };
         /** @description Who makes a request, and what they may do. */
         Session: {
             /** @constant */
@@ -7266,7 +7923,7 @@ export interface components {
              */
             name?: string | null;
             /**
-             * @description `read`, `write`, `admin`, `operator`, `code`; all of them on a server without keys.
+             * @description `read`, `write`, `admin`, `operator`, `code`, `agent`; all of them on a server without keys.
              * @example [
              *       "read",
              *       "write"
@@ -9179,6 +9836,41 @@ export interface components {
          * @enum {string}
          */
         WeightDtype: "f32" | "bf16";
+        /**
+         * @description What is asked of a worker.
+         * @enum {string}
+         */
+        Word: "go_on" | "pause" | "cancel" | "lost";
+        /** @description A sign of life of a worker. */
+        WorkerBeat: {
+            /** @description The jobs that it runs. */
+            held?: components["schemas"]["HeldLease"][];
+        };
+        /** @description A worker that has something to do no more. */
+        WorkerEnd: {
+            /** @description Why, for people. */
+            reason: string;
+            /** @description Whether its end says nothing of its jobs; otherwise it counts as a crash of each. */
+            blameless?: boolean;
+        };
+        /** @description A process that tends a device. */
+        WorkerRegistration: {
+            /**
+             * @description `wrk_` and 32 hexadecimal digits, made up by the agent.
+             * @example wrk_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            id: string;
+            /**
+             * @description The device's name, which begins with that of its machine.
+             * @example gpu-1/cuda:0
+             */
+            device: string;
+            /**
+             * Format: int32
+             * @description Its number on its machine.
+             */
+            pid: number;
+        };
     };
     responses: {
         /** @description The request cannot be read: a parameter, a header or the body is malformed. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
@@ -9211,7 +9903,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+        /** @description There is no such thing, or it belongs to another project. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+        NotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -9425,6 +10127,984 @@ export interface operations {
             };
         };
     };
+    register_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostRegistration"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegisteredHost"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Another machine has this name, or it can have none like it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid, or the agent speaks another protocol (`protocol_unknown`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    tell_device: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The machine */
+                host: string;
+                /** @description The device's name on it, such as `cuda:0` */
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceReport"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such machine or device. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    get_lease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Assignment"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    add_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewArtifactReport"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid, or a file is not there. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    end_attempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttemptEnd"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTime"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    report_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventBatch"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTime"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`), or events before these were not reported (`events_missing`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    heed_lease: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for news at most, 0 to 30. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Question"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    start_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerRegistration"];
+            };
+        };
+        responses: {
+            /** @description The device as the server sees it */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such machine or device. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    worker_beat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerBeat"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTime"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such worker, or it was taken for dead. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    claim_job: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for news at most, 0 to 30. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerBeat"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Assignment"];
+                };
+            };
+            /** @description There is none yet; ask again */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such worker, or it was taken for dead. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    end_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerEnd"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Requeued"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such worker, or it has ended. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    read_worker_file: {
+        parameters: {
+            query: {
+                /**
+                 * @description A folder that an assignment names, or one of the job, and a name in it.
+                 * @example models/mdl_0198f6c2a7d47e0c8f6f0d9f0e6b5a31/config.json
+                 */
+                path: string;
+            };
+            header?: {
+                /** @description `bytes=first-last` */
+                Range?: string;
+                /** @description An `ETag` that needs no second download */
+                "If-None-Match"?: string;
+                /** @description Honour `Range` only for this `ETag` */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A part of it */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Repr-Digest": components["headers"]["ReprDigest"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not modified */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No job of the worker refers to it. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range lies behind the end. Codes: `range_not_satisfiable` */
+            416: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    write_worker_file: {
+        parameters: {
+            query: {
+                /**
+                 * @description Where the file is to lie: `jobs/`, a job that the worker holds, and a name in its folder.
+                 * @example jobs/job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31/training-1-40/state.json
+                 */
+                path: string;
+                /** @description Where in the file this piece begins, in bytes. */
+                offset: number;
+                /** @description Bytes of the whole file. */
+                size: number;
+                /** @description SHA-256 of the whole file, in hexadecimal. */
+                sha256: string;
+            };
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReceivedFile"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The worker holds no such job. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The piece is too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description All is there, and it is not what was announced (`digest_mismatch`); send it again. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_worker_files: {
+        parameters: {
+            query: {
+                /**
+                 * @description A folder that an assignment names, or one of the job.
+                 * @example models/mdl_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
+                folder: string;
+            };
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No job of the worker refers to it. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_api_keys: {
         parameters: {
             query?: {
@@ -9512,7 +11192,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9719,7 +11399,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9896,7 +11576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10056,7 +11736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10068,7 +11748,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description The checkpoint cannot be exported so. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The checkpoint cannot be exported so. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10309,7 +11989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10475,7 +12155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set or model. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set or model. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10644,7 +12324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10724,7 +12404,7 @@ export interface operations {
                 };
             };
             409: components["responses"]["Conflict"];
-            /** @description No such model, or its tokenizer or template cannot be used. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description No such model, or its tokenizer or template cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10980,7 +12660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11067,7 +12747,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such data set, or it has no such parameter. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description There is no such data set, or it has no such parameter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11157,7 +12837,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11234,7 +12914,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11356,7 +13036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many others append at the same time. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many others append at the same time. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11377,7 +13057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11572,7 +13252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11745,7 +13425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11805,7 +13485,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description One of them is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description One of them is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11826,7 +13506,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11937,7 +13617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12240,7 +13920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12339,7 +14019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12400,7 +14080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12450,7 +14130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12514,7 +14194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12526,7 +14206,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description `to` is no repository of the hub. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description `to` is no repository of the hub. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12632,7 +14312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing, unknown or invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing, unknown or invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12870,7 +14550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12931,7 +14611,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13045,7 +14725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13144,7 +14824,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13307,7 +14987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot be paused as it stands. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13358,7 +15038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not paused. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not paused. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13369,6 +15049,155 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_hosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cordon_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The machine */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such machine. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    drain_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The machine */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such machine. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    uncordon_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The machine */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such machine. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -13639,7 +15468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13870,7 +15699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13940,7 +15769,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13971,7 +15800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14078,7 +15907,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14323,7 +16152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14344,7 +16173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14489,7 +16318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14595,7 +16424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14688,7 +16517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14752,7 +16581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14773,7 +16602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14831,7 +16660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14842,7 +16671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15116,7 +16945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15226,7 +17055,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15402,7 +17231,7 @@ export interface operations {
             };
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15541,7 +17370,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15640,7 +17469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15727,7 +17556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15826,7 +17655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15901,7 +17730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15922,7 +17751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is out of its range, or the set has no rewards. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is out of its range, or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15972,7 +17801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16043,7 +17872,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16064,7 +17893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16148,7 +17977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16209,7 +18038,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16343,7 +18172,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Too many uploads are under way. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many uploads are under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16364,7 +18193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16423,7 +18252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16488,7 +18317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16500,7 +18329,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A part is unknown, or the parts are not the announced file. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A part is unknown, or the parts are not the announced file. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16573,7 +18402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload takes no more parts. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16594,7 +18423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing or unknown. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing or unknown. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16715,7 +18544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16785,7 +18614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration or the body is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration or the body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16876,7 +18705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16953,7 +18782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17037,7 +18866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17112,7 +18941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17202,7 +19031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17313,7 +19142,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There are too many endpoints. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description There are too many endpoints. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17334,7 +19163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17501,7 +19330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17669,7 +19498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

@@ -25,7 +25,7 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 23] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
@@ -42,6 +42,7 @@ const PAGES: [(&str, &str); 22] = [
     ("errors", "Errors"),
     ("devices", "Devices"),
     ("operation", "Operation"),
+    ("agents", "Agents"),
     ("cluster", "Several machines"),
     ("security", "Security"),
     ("ways", "How it works"),

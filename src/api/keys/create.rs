@@ -27,9 +27,9 @@ pub struct CreateApiKey {
     /// What it gives access to; made by being named. Your own when absent.
     #[schema(pattern = "^[a-z0-9-]{1,64}$")]
     project: Option<String>,
-    /// `read`, `write`, `admin`, `operator`, `code`; `read` and `write` when absent, as far as you have
+    /// `read`, `write`, `admin`, `operator`, `code`, `agent`; `read` and `write` when absent, as far as you have
     /// them. The first key with `admin` is also the `operator`'s.
-    #[schema(min_items = 1, max_items = 5)]
+    #[schema(min_items = 1, max_items = 6)]
     scopes: Option<Vec<String>>,
     /// Days until it ends, 1 to 3650; it does not expire when absent.
     #[schema(minimum = 1, maximum = 3650)]
@@ -63,7 +63,7 @@ impl CreateApiKey {
                 Ok(scope) if scopes.contains(&scope) => {}
                 Ok(scope) => scopes.push(scope),
                 Err(_) => {
-                    let detail = "scopes are `read`, `write`, `admin`, `operator` and `code`";
+                    let detail = "scopes are `read`, `write`, `admin`, `operator`, `code` and `agent`";
                     errors.push(FieldError::new(format!("/scopes/{i}"), "unknown_value", detail));
                 }
             }

@@ -27,7 +27,7 @@ pub struct ApiKey {
     /// What the key gives access to.
     #[schema(example = "default")]
     project: String,
-    /// `read`, `write`, `admin`, `operator`, `code`.
+    /// `read`, `write`, `admin`, `operator`, `code`, `agent`.
     #[schema(example = json!(["read", "write"]))]
     scopes: Vec<&'static str>,
     /// The first characters of the secret, to recognise it by.

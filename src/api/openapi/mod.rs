@@ -53,7 +53,8 @@ const TAGS: &[(&str, &str)] = &[
     ("webhooks", "Have another server told what happens to jobs"),
     ("sessions", "Sign in with a browser"),
     ("api-keys", "Keys, projects and what was done with them; for administrators"),
-    ("devices", "Devices and the queue in front of them"),
+    ("devices", "Devices, the machines that they are on, and the queue in front of them"),
+    ("agents", "What machines without the database say, which run jobs for this server"),
     ("health", "Probes"),
 ];
 

@@ -66,7 +66,7 @@ pub fn complete(document: &mut Value, kinds: &Kinds) {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let Some(operation) = operation.as_object_mut() else { continue };
             name(operation);
-            operation.get_mut("requestBody").map(lines_are_bytes);
+            operation.get_mut("requestBody").map(bytes_are_bytes);
             parameters(method, operation);
             let keyed = has_parameter(operation, "Idempotency-Key");
             add_errors(path, method, operation, keyed, public);
@@ -256,17 +256,18 @@ fn answers(operation: &mut Map<String, Value>, keyed: bool, tagged: bool) {
     }
 }
 
-/// Rows are sent as they lie on disk; no client should have to hold them as a text.
-fn lines_are_bytes(body: &mut Value) {
+/// Rows are sent as they lie on disk; no client should have to hold them as a text, nor other bytes as numbers.
+fn bytes_are_bytes(body: &mut Value) {
+    binary(body);
     if let Some(content) = body["content"].get_mut("application/jsonl") {
         content["schema"] = json!({"type": "string", "format": "binary", "contentMediaType": "application/jsonl"});
     }
 }
 
 /// Describes bodies that are bytes and not text; says whether there are any.
-fn binary(response: &mut Value) -> bool {
+fn binary(message: &mut Value) -> bool {
     let mut any = false;
-    for (kind, content) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
+    for (kind, content) in message.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
         if content["schema"]["items"]["type"] == "integer" && kind != "application/json" {
             content["schema"] = json!({"type": "string", "format": "binary", "contentMediaType": kind});
             any = true;

@@ -25,7 +25,7 @@ pub struct Session {
     /// The key's name; null on a server without keys.
     #[schema(example = "nightly retraining")]
     name: Option<String>,
-    /// `read`, `write`, `admin`, `operator`, `code`; all of them on a server without keys.
+    /// `read`, `write`, `admin`, `operator`, `code`, `agent`; all of them on a server without keys.
     #[schema(example = json!(["read", "write"]))]
     scopes: Vec<&'static str>,
     /// Unix seconds at which the session ends by itself; null: the caller has none, and shows a key or needs none.

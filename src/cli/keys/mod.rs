@@ -46,7 +46,7 @@ enum Command {
 struct CreateArgs {
     /// A name that says who will use it
     name: String,
-    /// What it allows, separated by commas: read, write, admin, operator, code
+    /// What it allows, separated by commas: read, write, admin, operator, code, agent
     #[arg(long, value_name = "SCOPE,...", value_delimiter = ',', default_value = "read,write")]
     scopes: Vec<String>,
     /// The project whose things it sees [default: your own]

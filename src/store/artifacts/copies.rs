@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, stat
 
 use super::place::{Place, files_below};
 use crate::job::JobId;
-use crate::store::bucket::Bucket;
+use crate::store::depot::Depot;
 use crate::store::statuses::held;
 use crate::store::{Result, Store, StoreError, read};
 
@@ -18,6 +18,8 @@ use crate::store::{Result, Store, StoreError, read};
 const FOLDERS: [&str; 6] = ["datasets", "exports", "files", "jobs", "models", "parts"];
 /// Who has asked for a file opens it within this time.
 const ASKED_FOR: Duration = Duration::from_secs(3600);
+/// A job that has written or read nothing for so long runs nowhere.
+const AT_REST: Duration = Duration::from_secs(24 * 3600);
 /// Copies that are looked at when some must go: the oldest ones.
 const LOOKED_AT: usize = 10_000;
 
@@ -50,12 +52,30 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         let running: BTreeSet<JobId> = running.iter().map(|id| read("job id", id)).collect::<Result<_>>()?;
-        self.place().trim(limit, &running).await
+        self.place().trim(limit, &running, true).await
     }
 }
 
 impl Place {
-    async fn trim(&self, limit: Option<u64>, running: &BTreeSet<JobId>) -> Result<Trimmed> {
+    /// The same of an agent, whose server has all that is complete. What a job has stays that wrote or read something within
+    /// a day.
+    pub async fn trim_as_agent(&self, limit: Option<u64>) -> Result<Trimmed> {
+        let folder = self.files.root().join("jobs");
+        let entries = fs::read_dir(&folder).map_err(|e| StoreError::io("listing", &folder, e))?;
+        let mut running = BTreeSet::new();
+        for entry in entries {
+            let path = entry.map_err(|e| StoreError::io("listing", &folder, e))?.path();
+            let files = files_below(&path).unwrap_or_default();
+            let newest = files.iter().filter_map(|(_, path)| asked_for(path)).max();
+            let is_running = newest.is_none_or(|time| time.elapsed().map_or(true, |age| age < AT_REST));
+            let name = path.file_name().and_then(|name| name.to_str());
+            running.extend(name.and_then(|name| name.parse::<JobId>().ok()).filter(|_| is_running));
+        }
+        self.trim(limit, &running, false).await
+    }
+
+    /// `surely`: nothing of which the depot has not been asked whether it has it.
+    async fn trim(&self, limit: Option<u64>, running: &BTreeSet<JobId>, surely: bool) -> Result<Trimmed> {
         let Some(bucket) = &self.bucket else { return Ok(Trimmed::default()) };
         let root = self.files.root().to_owned();
         let limit = limit.map_or_else(|| half_of_disk(&root), Ok)?;
@@ -69,7 +89,7 @@ impl Place {
             if copies - trimmed.removed <= limit {
                 break;
             }
-            if self.remove_copy(bucket, &copy).await? {
+            if self.remove_copy(surely.then_some(&**bucket), &copy).await? {
                 trimmed.removed += copy.bytes;
                 trimmed.files += 1;
             }
@@ -78,13 +98,18 @@ impl Place {
     }
 
     /// Removes a copy, unless it is the only one there is, or somebody has asked for it meanwhile.
-    async fn remove_copy(&self, bucket: &Bucket, copy: &Copy) -> Result<bool> {
-        let stored = match bucket.size(&copy.name).await {
-            Err(StoreError::Io { .. }) => return Ok(false),
-            size => size?,
-        };
+    async fn remove_copy(&self, depot: Option<&dyn Depot>, copy: &Copy) -> Result<bool> {
+        if let Some(depot) = depot {
+            let stored = match depot.size(&copy.name).await {
+                Err(StoreError::Io { .. }) => return Ok(false),
+                size => size?,
+            };
+            if stored != copy.bytes {
+                return Ok(false);
+            }
+        }
         let path = self.files.root().join(&copy.name);
-        if stored != copy.bytes || asked_for(&path).is_none_or(|time| time != copy.asked_for) {
+        if asked_for(&path).is_none_or(|time| time != copy.asked_for) {
             return Ok(false);
         }
         fs::remove_file(&path).map_err(|e| StoreError::io("removing", &path, e))?;
@@ -142,8 +167,70 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::store::bucket::BucketAddress;
+    use std::sync::Arc;
+
+    use crate::store::bucket::{Bucket, BucketAddress};
     use crate::store::{Files, Location};
+
+    #[derive(Debug)]
+    struct Nowhere;
+
+    #[async_trait::async_trait]
+    impl Depot for Nowhere {
+        async fn put(&self, _: &str, _: &Path) -> Result<()> {
+            unreachable!()
+        }
+        async fn get(&self, _: &str, _: &Path) -> Result<()> {
+            unreachable!()
+        }
+        async fn range(&self, _: &str, _: u64, _: u64) -> Result<crate::store::Reader> {
+            unreachable!()
+        }
+        async fn size(&self, _: &str) -> Result<u64> {
+            unreachable!("the server of an agent is not asked for what none of its jobs refers to")
+        }
+        async fn list(&self, _: &str) -> Result<Vec<crate::store::Object>> {
+            unreachable!()
+        }
+        async fn list_all(&self, _: &str) -> Result<Vec<crate::store::Object>> {
+            unreachable!()
+        }
+        async fn remove(&self, _: &str) -> Result<()> {
+            unreachable!()
+        }
+        async fn copy(&self, _: &str, _: &str) -> Result<()> {
+            unreachable!()
+        }
+        async fn signed(&self, _: &str, _: Duration) -> Result<Option<String>> {
+            unreachable!()
+        }
+    }
+
+    #[tokio::test]
+    async fn an_agent_removes_what_no_job_has_touched_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of_copies(Files::open(folder.path()).unwrap(), Arc::new(Nowhere));
+        let (old, new) = (JobId::generate(), JobId::generate());
+        let write = |path: String, hours: u64| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, [7; 1000]).unwrap();
+            let time = SystemTime::now() - Duration::from_secs(hours * 3600);
+            let times = FileTimes::new().set_modified(time).set_accessed(time);
+            File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+            path
+        };
+        let gone =
+            [write(format!("jobs/{old}/training-1-2/state.json"), 30), write("models/mdl_1/config.json".into(), 2)];
+        let stay = [
+            write(format!("jobs/{new}/training-1-2/state.json"), 30),
+            write(format!("jobs/{new}/sample/1.jsonl"), 1),
+            write("models/mdl_2/config.json".into(), 0),
+        ];
+        assert_eq!(place.trim_as_agent(Some(1 << 20)).await.unwrap().files, 0);
+        assert_eq!(place.trim_as_agent(Some(0)).await.unwrap(), Trimmed { copies: 5000, removed: 2000, files: 2 });
+        assert!(gone.iter().all(|path| !path.exists()) && stay.iter().all(|path| path.exists()));
+    }
 
     #[tokio::test]
     async fn of_too_many_copies_those_go_that_nobody_asked_for_and_come_again() {
@@ -152,7 +239,7 @@ mod tests {
         let environment = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
         let address = BucketAddress { url: format!("{url}/copies"), environment, redirects: false };
         let files = Files::open(folder.path()).unwrap();
-        let place = Place::new(files, Some(Bucket::open(&address).unwrap()));
+        let place = Place::new(files, Some(Arc::new(Bucket::open(&address).unwrap())));
         let (old, new) = (JobId::generate(), JobId::generate());
         let location = |job, name: &str| Location::job(job).within(name);
         for (job, name) in [(old, "a"), (old, "b"), (old, "only here"), (new, "c")] {
@@ -172,14 +259,17 @@ mod tests {
             age(job, name, hours);
         }
         let running = BTreeSet::from([new]);
-        assert_eq!(place.trim(Some(4001), &running).await.unwrap(), Trimmed { copies: 4001, removed: 0, files: 0 });
-        let trimmed = place.trim(Some(3500), &running).await.unwrap();
+        assert_eq!(
+            place.trim(Some(4001), &running, true).await.unwrap(),
+            Trimmed { copies: 4001, removed: 0, files: 0 }
+        );
+        let trimmed = place.trim(Some(3500), &running, true).await.unwrap();
         assert_eq!(trimmed, Trimmed { copies: 4001, removed: 1000, files: 1 }, "no more than has to go");
         assert!(!path(old, "b").exists() && path(old, "only here").exists() && path(new, "c").exists());
         place.ask_for(&path(old, "a"));
-        assert_eq!(place.trim(Some(0), &running).await.unwrap().files, 0, "somebody has just asked for it");
+        assert_eq!(place.trim(Some(0), &running, true).await.unwrap().files, 0, "somebody has just asked for it");
         age(old, "a", 3);
-        assert_eq!(place.trim(Some(0), &BTreeSet::new()).await.unwrap().files, 2);
+        assert_eq!(place.trim(Some(0), &BTreeSet::new(), true).await.unwrap().files, 2);
         assert!(path(old, "only here").exists(), "there is no other one");
         assert_eq!(fs::read(place.fetch(&location(old, "b")).await.unwrap()).unwrap(), [7; 1000]);
     }

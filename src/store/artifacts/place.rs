@@ -20,9 +20,10 @@ use tokio::runtime::Handle;
 use super::Artifact;
 use super::intact::{Damaged, Intact, StoredFile};
 use super::location::Location;
+use crate::job::digest::sha256_hex;
 use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{JobId, Manifest, Timestamp};
-use crate::store::bucket::{Bucket, Object};
+use crate::store::depot::{Depot, Object};
 use crate::store::files::{publish, sync};
 use crate::store::{Files, Result, StoreError};
 
@@ -56,12 +57,17 @@ impl Kept {
 pub struct Place {
     pub(super) files: Files,
     intact: Intact,
-    pub(super) bucket: Option<Arc<Bucket>>,
+    pub(super) bucket: Option<Arc<dyn Depot>>,
 }
 
 impl Place {
-    pub(in crate::store) fn new(files: Files, bucket: Option<Bucket>) -> Self {
-        Self { files, intact: Intact::default(), bucket: bucket.map(Arc::new) }
+    pub(in crate::store) fn new(files: Files, bucket: Option<Arc<dyn Depot>>) -> Self {
+        Self { files, intact: Intact::default(), bucket }
+    }
+
+    /// Of an agent: copies of what lies in a depot.
+    pub fn of_copies(files: Files, depot: Arc<dyn Depot>) -> Self {
+        Self::new(files, Some(depot))
     }
 
     /// `length` bytes of a file from `first` on, to be streamed. Who reads all of a file that is damaged gets an error
@@ -70,7 +76,7 @@ impl Place {
         let path = self.path(&file.location);
         let mut reader = match (tokio::fs::File::open(&path).await, &self.bucket) {
             (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
-                return self.open_remote(bucket, file, first, length).await;
+                return self.open_remote(&**bucket, file, first, length).await;
             }
             (opened, _) => opened?,
         };
@@ -85,7 +91,7 @@ impl Place {
 
     async fn open_remote(
         &self,
-        bucket: &Bucket,
+        bucket: &dyn Depot,
         file: &StoredFile,
         first: u64,
         length: u64,
@@ -107,9 +113,9 @@ impl Place {
 
     /// An address from which whoever has it can read a file for so long, where clients are sent to the bucket.
     pub async fn signed_address(&self, file: &StoredFile, lasts: Duration) -> Result<Option<String>> {
-        match self.bucket.as_ref().filter(|bucket| bucket.redirects) {
+        match &self.bucket {
             None => Ok(None),
-            Some(bucket) => bucket.signed(file.name(), lasts).await.map(Some),
+            Some(bucket) => bucket.signed(file.name(), lasts).await,
         }
     }
 
@@ -121,7 +127,7 @@ impl Place {
             // A copy that a disk has changed is brought again.
             (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound || Damaged::is(&error) => {
                 let handle = Handle::try_current().map_err(io::Error::other)?;
-                handle.block_on(self.bring(bucket, file.name())).map_err(unread)?;
+                handle.block_on(self.bring(&**bucket, file.name())).map_err(unread)?;
                 self.intact.open(&path, file)
             }
             (opened, _) => opened,
@@ -142,24 +148,22 @@ impl Place {
         };
         let files = bucket.list_all(&what.0).await?;
         if files.is_empty() && !path.exists() {
-            match self.bring(bucket, &what.0).await {
+            match self.bring(&**bucket, &what.0).await {
                 // It is nowhere, which whoever asked finds out.
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 brought => brought?,
             }
         }
         for file in files.iter().filter(|file| !there(file)) {
-            self.bring(bucket, &format!("{}/{}", what.0, file.name)).await?;
+            self.bring(&**bucket, &format!("{}/{}", what.0, file.name)).await?;
         }
         Ok(path)
     }
 
     /// Brings an object to where its file belongs on this machine's disk. Of two that do so at once both succeed.
-    async fn bring(&self, bucket: &Bucket, name: &str) -> Result<()> {
+    async fn bring(&self, bucket: &dyn Depot, name: &str) -> Result<()> {
         let (path, staged) = (self.files.root().join(name), self.stage());
         bucket.get(name, &staged.path).await?;
-        let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-        fs::create_dir_all(&folder).map_err(|e| StoreError::io("creating", &folder, e))?;
         staged.publish_here(path).await
     }
 
@@ -188,7 +192,7 @@ impl Place {
             let location = Location::job(job).within(folder);
             let path = self.path(&location);
             let files = if path.is_dir() { files_below(&path)? } else { Vec::new() };
-            for (name, path) in files.into_iter().filter(|(name, _)| !name.contains(".tmp")) {
+            for (name, path) in files.into_iter().filter(|(name, _)| !name.ends_with("tmp")) {
                 let stamp = path.metadata().and_then(|found| Ok((found.len(), found.modified()?)));
                 let stamp = stamp.map_err(|e| StoreError::io("reading", &path, e))?;
                 if !kept.knows(&path, stamp) {
@@ -369,6 +373,25 @@ impl Place {
         Staged { path: self.files.upload(), place: self.clone(), published: false }
     }
 
+    /// As [`stage`](Self::stage), for what arrives piece by piece: under the same key is what has arrived so far.
+    pub fn stage_again(&self, key: &str) -> Staged {
+        Staged { path: self.files.partial(&sha256_hex(key.as_bytes())), place: self.clone(), published: false }
+    }
+
+    /// All files below a folder, by their names within it, with their bytes.
+    pub async fn list_below(&self, folder: &Location) -> Result<Vec<(String, u64)>> {
+        let path = self.path(folder);
+        let mut files = BTreeMap::new();
+        for (name, path) in if path.is_dir() { files_below(&path)? } else { Vec::new() } {
+            // One that is gone meanwhile is none.
+            files.extend(path.metadata().ok().map(|metadata| (name, metadata.len())));
+        }
+        if let Some(bucket) = &self.bucket {
+            files.extend(bucket.list_all(&folder.0).await?.into_iter().map(|object| (object.name, object.bytes)));
+        }
+        Ok(files.into_iter().collect())
+    }
+
     /// An empty file to write and to read that has no name, and is gone when it is closed. Blocks.
     pub fn scratch(&self) -> io::Result<File> {
         let path = self.files.upload();
@@ -439,6 +462,21 @@ impl Staged {
         tokio::fs::File::create(&self.path).await
     }
 
+    /// Bytes that have arrived so far.
+    pub fn bytes(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Writes behind what has arrived.
+    pub async fn appender(&self) -> io::Result<tokio::fs::File> {
+        tokio::fs::File::options().create(true).append(true).open(&self.path).await
+    }
+
+    /// More of it is to arrive.
+    pub fn keep(mut self) {
+        self.published = true;
+    }
+
     /// Reads it as a file.
     pub fn read(&self) -> io::Result<impl Read + use<>> {
         File::open(&self.path)
@@ -469,6 +507,8 @@ impl Staged {
             if self.path.is_dir() {
                 sync(&self.path)?;
             }
+            let folder = target.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder).map_err(|e| StoreError::io("creating", folder, e))?;
             publish(&self.path, &target)?;
             self.published = true;
             Ok(())

@@ -9,8 +9,8 @@ use super::{Artifact, CheckpointRow, Content, Location};
 use crate::job::artifact::VERSION_MARK;
 use crate::job::event::{CheckpointAdded, RolloutSetAdded};
 use crate::job::{
-    ArtifactId, ArtifactSummary, CheckpointId, EvaluationId, EventBody, JobId, Manifest, NewEvent, RolloutSetId,
-    Timestamp,
+    ArtifactId, ArtifactKind, ArtifactSummary, CheckpointId, EvaluationId, EventBody, JobId, Manifest, NewEvent,
+    RolloutSetId, Timestamp,
 };
 use crate::store::events::append;
 use crate::store::lease::fence;
@@ -46,13 +46,24 @@ pub struct Added {
 }
 
 impl Store {
-    /// Makes an artifact visible under the fence. What the job has once, a rollout set or an evaluation, replaces what an
-    /// earlier attempt made, and the same again changes nothing; a checkpoint takes the place of training checkpoints
-    /// that need not be kept.
+    /// Makes an artifact visible under the fence. What the job has once, its finished model, a rollout set or an evaluation,
+    /// replaces what an earlier attempt made, and the same again changes nothing; a checkpoint takes the place of training
+    /// checkpoints that need not be kept.
     pub async fn add_artifact(&self, lease: Lease, new: NewArtifact<'_>, now: Timestamp) -> Result<Added> {
         let mut tx = self.begin().await?;
         fence(tx.connection(), lease, now).await?;
-        let id = id_of(tx.connection(), lease.job, new.summary).await?;
+        let finished = finished_model(tx.connection(), &new).await?;
+        if let Some((id, location, weights)) = &finished
+            && weights.as_deref() == new.manifest.weights_sha256()
+        {
+            tx.commit().await?;
+            let dropped = if location == new.location { Vec::new() } else { vec![new.location.clone()] };
+            return Ok(Added { id: *id, dropped });
+        }
+        let id = match finished {
+            Some((id, ..)) => id,
+            None => id_of(tx.connection(), lease.job, new.summary).await?,
+        };
         let manifest = write_json(new.manifest)?;
         let known = sqlx::query("select 1 from artifact where id = $1 and directory = $2 and manifest = $3")
             .bind(id.to_string())
@@ -123,6 +134,26 @@ impl Store {
 pub(in crate::store) fn checkpoint_bounds(page: &Page) -> (&str, &str) {
     let (low, high) = page.bounds();
     (low.max("ckpt_"), high.min("ckpt_~"))
+}
+
+/// The finished model that an earlier attempt has made, which was lost before it could say so: its id, where it lies, and
+/// the digest of its weights. None where `new` is no finished model.
+async fn finished_model(
+    connection: &mut AnyConnection,
+    new: &NewArtifact<'_>,
+) -> Result<Option<(ArtifactId, Location, Option<String>)>> {
+    if new.manifest.kind != ArtifactKind::Inference {
+        return Ok(None);
+    }
+    let row = sqlx::query("select * from artifact where job_id = $1 and kind = $2")
+        .bind(new.manifest.job.to_string())
+        .bind(ArtifactKind::Inference.as_str())
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    let CheckpointRow { id, artifact, .. } = checkpoint(&row)?;
+    let weights = artifact.manifest.weights_sha256().map(str::to_owned);
+    Ok(Some((ArtifactId::Checkpoint(id), artifact.location, weights)))
 }
 
 /// A rollout set has had its id since its job was submitted, and an evaluation has the digits of its job.

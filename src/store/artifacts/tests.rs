@@ -152,10 +152,8 @@ async fn a_database_with_three_tables_opens_with_all_that_was_in_them() {
     assert!(store.rollout_set(complete).await.is_err() && store.checkpoint(checkpoint).await.is_err());
 }
 
-#[tokio::test]
-async fn a_checkpoint_that_is_written_again_replaces_the_older_one_with_its_row() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+/// A job whose first attempt is running.
+async fn running_job(store: &Store) -> JobId {
     let spec = json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
                       "objective": {"type": "sft"}});
     let new = NewJob::of_kind(JobKind::Train, spec);
@@ -164,6 +162,39 @@ async fn a_checkpoint_that_is_written_again_replaces_the_older_one_with_its_row(
     let held = "update job set status = 'running', attempt = 1, worker = 'w' where id = $1";
     sqlx::query(held).bind(job.to_string()).execute(tx.connection()).await.unwrap();
     tx.commit().await.unwrap();
+    job
+}
+
+/// The first attempt was killed between its finished model and its end.
+#[tokio::test]
+async fn a_job_has_one_finished_model_however_many_attempts_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let job = running_job(&store).await;
+    let add = async |name: &str, weights: &[u8]| {
+        let mut manifest: Manifest = serde_json::from_value(manifest(ArtifactKind::Inference, job, 1, 12)).unwrap();
+        manifest.files[0].path = String::from("model.safetensors");
+        manifest.files[0].sha256 = sha256_hex(weights);
+        let location = &Location::job(job).within(name);
+        let (summary, keep) = (&ArtifactSummary::Checkpoint, Keep { last: 3, best: 0 });
+        let new = NewArtifact { location, manifest: &manifest, summary, score: None, keep };
+        store.add_artifact(Lease { job, attempt: 1 }, new, NOW).await.unwrap()
+    };
+    let first = add("model-1-12", b"weights").await;
+    let again = add("model-2-12", b"weights").await;
+    assert_eq!((again.id, again.dropped), (first.id, vec![Location::job(job).within("model-2-12")]));
+    assert!(add("model-1-12", b"weights").await.dropped.is_empty(), "what is told again changes nothing");
+    let other = add("model-3-12", b"other weights").await;
+    assert_eq!((other.id, other.dropped), (first.id, vec![Location::job(job).within("model-1-12")]));
+    let page = Page { after: None, limit: 10, newest_first: true };
+    assert_eq!(store.checkpoints(Some(job), &page).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_is_written_again_replaces_the_older_one_with_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let job = running_job(&store).await;
     let add = async |name: &str, step| {
         let manifest = serde_json::from_value(manifest(ArtifactKind::Training, job, 1, step)).unwrap();
         let new = NewArtifact {

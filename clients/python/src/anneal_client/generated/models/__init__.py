@@ -13,11 +13,16 @@ from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
 from .all_linear import AllLinear
+from .answer import Answer
 from .api_key import ApiKey
 from .api_key_list import ApiKeyList
+from .artifact_report import ArtifactReport
+from .assignment import Assignment
 from .assistant_message import AssistantMessage
 from .attempt import Attempt
+from .attempt_end import AttemptEnd
 from .attempt_list import AttemptList
+from .attempt_outcome import AttemptOutcome
 from .audit_entry import AuditEntry
 from .audit_entry_list import AuditEntryList
 from .audit_example import AuditExample
@@ -89,7 +94,11 @@ from .delta import Delta
 from .device import Device
 from .device_list import DeviceList
 from .device_process import DeviceProcess
+from .device_reading import DeviceReading
+from .device_report import DeviceReport
+from .device_state import DeviceState
 from .device_status import DeviceStatus
+from .device_word import DeviceWord
 from .diagnosis import Diagnosis
 from .diagnosis_code import DiagnosisCode
 from .diagnosis_evidence import DiagnosisEvidence
@@ -113,6 +122,7 @@ from .evaluation_prompt_list import EvaluationPromptList
 from .evaluation_result import EvaluationResult
 from .evaluation_spec import EvaluationSpec
 from .evaluation_split import EvaluationSplit
+from .event_batch import EventBatch
 from .event_level import EventLevel
 from .expires_after import ExpiresAfter
 from .export import Export
@@ -124,6 +134,7 @@ from .export_push import ExportPush
 from .export_status import ExportStatus
 from .fade_schedule import FadeSchedule
 from .field_problem import FieldProblem
+from .file_list import FileList
 from .file_object import FileObject
 from .file_object_list import FileObjectList
 from .filter_dataset import FilterDataset
@@ -153,7 +164,11 @@ from .grader_metadata_scores import GraderMetadataScores
 from .grader_run import GraderRun
 from .grader_run_sub_rewards import GraderRunSubRewards
 from .health import Health
+from .held_lease import HeldLease
 from .histogram import Histogram
+from .host import Host
+from .host_list import HostList
+from .host_registration import HostRegistration
 from .import_model import ImportModel
 from .import_model_files_type_0 import ImportModelFilesType0
 from .job import Job
@@ -184,6 +199,7 @@ from .leaked_rows import LeakedRows
 from .learning_rate_schedule import LearningRateSchedule
 from .limits import Limits
 from .list_order import ListOrder
+from .listed_file import ListedFile
 from .log_details import LogDetails
 from .log_event import LogEvent
 from .manifest import Manifest
@@ -202,6 +218,7 @@ from .model_failure import ModelFailure
 from .model_list import ModelList
 from .model_warning import ModelWarning
 from .moment_state import MomentState
+from .new_artifact_report import NewArtifactReport
 from .objective import Objective
 from .objective_bolt import ObjectiveBolt
 from .objective_bolt_normalization import ObjectiveBoltNormalization
@@ -246,15 +263,20 @@ from .prompt_format import PromptFormat
 from .push_export import PushExport
 from .push_status import PushStatus
 from .quantize import Quantize
+from .question import Question
 from .queue import Queue
 from .queue_counts import QueueCounts
 from .queued_job import QueuedJob
+from .received_file import ReceivedFile
+from .registered_host import RegisteredHost
 from .regrade import Regrade
 from .report import Report
 from .report_format import ReportFormat
 from .reported_checkpoint import ReportedCheckpoint
 from .reported_checkpoint_sha_256 import ReportedCheckpointSha256
+from .reported_event import ReportedEvent
 from .reported_warning import ReportedWarning
+from .requeued import Requeued
 from .resource_spec import ResourceSpec
 from .role import Role
 from .rollout import Rollout
@@ -278,6 +300,7 @@ from .row_sampling import RowSampling
 from .run_grader import RunGrader
 from .sampled_weights import SampledWeights
 from .sampling_spec import SamplingSpec
+from .server_time import ServerTime
 from .session import Session
 from .session_link import SessionLink
 from .signing_keys_response_200 import SigningKeysResponse200
@@ -393,6 +416,10 @@ from .webhook_job import WebhookJob
 from .webhook_message import WebhookMessage
 from .webhook_message_data import WebhookMessageData
 from .weight_dtype import WeightDtype
+from .word import Word
+from .worker_beat import WorkerBeat
+from .worker_end import WorkerEnd
+from .worker_registration import WorkerRegistration
 
 __all__ = (
     "AdapterInit",
@@ -408,11 +435,16 @@ __all__ = (
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
     "AllLinear",
+    "Answer",
     "ApiKey",
     "ApiKeyList",
+    "ArtifactReport",
+    "Assignment",
     "AssistantMessage",
     "Attempt",
+    "AttemptEnd",
     "AttemptList",
+    "AttemptOutcome",
     "AuditEntry",
     "AuditEntryList",
     "AuditExample",
@@ -484,7 +516,11 @@ __all__ = (
     "Device",
     "DeviceList",
     "DeviceProcess",
+    "DeviceReading",
+    "DeviceReport",
+    "DeviceState",
     "DeviceStatus",
+    "DeviceWord",
     "Diagnosis",
     "DiagnosisCode",
     "DiagnosisEvidence",
@@ -508,6 +544,7 @@ __all__ = (
     "EvaluationResult",
     "EvaluationSpec",
     "EvaluationSplit",
+    "EventBatch",
     "EventLevel",
     "ExpiresAfter",
     "Export",
@@ -519,6 +556,7 @@ __all__ = (
     "ExportStatus",
     "FadeSchedule",
     "FieldProblem",
+    "FileList",
     "FileObject",
     "FileObjectList",
     "FilterDataset",
@@ -548,7 +586,11 @@ __all__ = (
     "GraderRun",
     "GraderRunSubRewards",
     "Health",
+    "HeldLease",
     "Histogram",
+    "Host",
+    "HostList",
+    "HostRegistration",
     "ImportModel",
     "ImportModelFilesType0",
     "Job",
@@ -578,6 +620,7 @@ __all__ = (
     "LeakedRows",
     "LearningRateSchedule",
     "Limits",
+    "ListedFile",
     "ListOrder",
     "LogDetails",
     "LogEvent",
@@ -597,6 +640,7 @@ __all__ = (
     "ModelList",
     "ModelWarning",
     "MomentState",
+    "NewArtifactReport",
     "Objective",
     "ObjectiveBolt",
     "ObjectiveBoltNormalization",
@@ -641,15 +685,20 @@ __all__ = (
     "PushExport",
     "PushStatus",
     "Quantize",
+    "Question",
     "Queue",
     "QueueCounts",
     "QueuedJob",
+    "ReceivedFile",
+    "RegisteredHost",
     "Regrade",
     "Report",
     "ReportedCheckpoint",
     "ReportedCheckpointSha256",
+    "ReportedEvent",
     "ReportedWarning",
     "ReportFormat",
+    "Requeued",
     "ResourceSpec",
     "Role",
     "Rollout",
@@ -673,6 +722,7 @@ __all__ = (
     "RunGrader",
     "SampledWeights",
     "SamplingSpec",
+    "ServerTime",
     "Session",
     "SessionLink",
     "SigningKeysResponse200",
@@ -788,4 +838,8 @@ __all__ = (
     "WebhookMessage",
     "WebhookMessageData",
     "WeightDtype",
+    "Word",
+    "WorkerBeat",
+    "WorkerEnd",
+    "WorkerRegistration",
 )

@@ -26,7 +26,7 @@ class ApiKey:
             object_ (Literal['api_key']):
             name (str):
             project (str): What the key gives access to.
-            scopes (list[str]): `read`, `write`, `admin`, `operator`, `code`.
+            scopes (list[str]): `read`, `write`, `admin`, `operator`, `code`, `agent`.
             prefix (str): The first characters of the secret, to recognise it by.
             created_at (int): Unix seconds.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.

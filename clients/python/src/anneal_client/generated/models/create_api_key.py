@@ -23,8 +23,8 @@ class CreateApiKey:
         Attributes:
             name (str): What people know it by, 1 to 200 characters.
             project (None | str | Unset): What it gives access to; made by being named. Your own when absent.
-            scopes (list[str] | None | Unset): `read`, `write`, `admin`, `operator`, `code`; `read` and `write` when absent,
-                as far as you have
+            scopes (list[str] | None | Unset): `read`, `write`, `admin`, `operator`, `code`, `agent`; `read` and `write`
+                when absent, as far as you have
                 them. The first key with `admin` is also the `operator`'s.
             expires_in_days (int | None | Unset): Days until it ends, 1 to 3650; it does not expire when absent.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most

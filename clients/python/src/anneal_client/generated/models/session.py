@@ -21,7 +21,7 @@ class Session:
         Attributes:
             object_ (Literal['session']):
             project (str): The project whose things the caller sees.
-            scopes (list[str]): `read`, `write`, `admin`, `operator`, `code`; all of them on a server without keys.
+            scopes (list[str]): `read`, `write`, `admin`, `operator`, `code`, `agent`; all of them on a server without keys.
             version (str): The server's version, so that a page notices when it is another's.
             key (None | str | Unset): The key that the caller has shown; null on a server without keys.
             name (None | str | Unset): The key's name; null on a server without keys.
