@@ -3,7 +3,9 @@
 
 mod common;
 
-use anneal::job::{DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, UploadId, VerifierId, WebhookEndpointId};
+use anneal::job::{
+    DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, UploadId, VerifierId, WebhookEndpointId, WorkerId,
+};
 use common::{Answer, Server, data_dir, small_spec};
 use serde_json::{Value, json};
 
@@ -159,6 +161,10 @@ fn refusal(answer: &Answer, pointer: &str) -> Option<String> {
 
 /// A path with ids of the right kinds: a job that is there, and of all else what is not, for bounds come first.
 fn with_ids(path: &str, job: &str) -> String {
+    if path.starts_with("/v1/agent/") {
+        let worker = WorkerId::generate().to_string();
+        return path.replace("{job}", job).replace("{attempt}", "1").replace("{id}", &worker);
+    }
     let id = match path.split('/').nth(2).unwrap_or_default() {
         "jobs" | "fine_tuning" => job.to_owned(),
         // Its limits are not those of the requests to come.
@@ -179,7 +185,7 @@ fn with_ids(path: &str, job: &str) -> String {
 fn every_bound_of_a_body_holds_on_both_sides() {
     let data = data_dir();
     let mut server = Server::start(data.path());
-    let key = json!({"name": "k", "scopes": ["read", "write", "admin"]});
+    let key = json!({"name": "k", "scopes": ["read", "write", "admin", "agent"]});
     let key = server.post("/v1/api-keys", &key).json()["key"].as_str().unwrap().to_owned();
     server.use_key(&key);
     let job = server.submit(&small_spec());
@@ -233,7 +239,8 @@ fn every_bound_of_a_parameter_holds_on_both_sides() {
     let (mut tried, mut wrong) = (0, Vec::new());
     for (path, item) in document.0["paths"].as_object().unwrap() {
         let place = with_ids(path, &job);
-        for parameter in item["get"]["parameters"].as_array().into_iter().flatten() {
+        let of_query = |parameter: &&Value| parameter["in"] == "query";
+        for parameter in item["get"]["parameters"].as_array().into_iter().flatten().filter(of_query) {
             let name = parameter["name"].as_str().unwrap_or_default();
             // What else the request needs.
             let needed = if path == "/v1/metrics" && name != "jobs" { format!("jobs={job}&") } else { String::new() };

@@ -172,7 +172,7 @@ fn parse(setting: &str) -> Result<Vec<Name>, DeviceError> {
             (_, Ok(number)) => Name::Cuda(number),
             (_, Err(_)) => {
                 let detail = format!(
-                    "`{part}` is no device; use `all`, `none`, `cpu`, numbers of GPUs such as `0,2`, or names such as `cuda:0,cuda:1`"
+                    "`{part}` is none; use `all`, `none`, `cpu`, numbers of GPUs such as `0,2`, or names such as `cuda:0,cuda:1`"
                 );
                 return Err(DeviceError::Setting { text: setting.to_owned(), detail });
             }

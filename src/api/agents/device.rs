@@ -35,9 +35,9 @@ pub async fn tell_device(
     Segments(host, device): Segments<String, String>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<DeviceState>, Problem> {
+    let DeviceReport { r#type: word, reading, reason } = read(&body)?;
     app.store.check_agent(&host, app.caller).await?;
     let (name, store, now) = (name_on(&host, &device), &app.store, clock::now());
-    let DeviceReport { r#type: word, reading, reason } = read(&body)?;
     match word {
         DeviceWord::Observed => match reading {
             Some(reading) if reading.name == name => drop(store.observe_device(&reading, now).await?),

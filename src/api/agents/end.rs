@@ -62,8 +62,8 @@ pub async fn end_attempt(
     Segments(job, attempt): Segments<JobId, u32>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<ServerTime>, Problem> {
-    let (lease, now) = (own_lease(&app, job, attempt).await?, clock::now());
     let end: AttemptEnd = read(&body)?;
+    let (lease, now) = (own_lease(&app, job, attempt).await?, clock::now());
     let failure = || end.failure.clone().ok_or_else(|| wrong("/failure", "belongs to such an end"));
     let ended = match end.outcome {
         AttemptOutcome::Succeeded => {
