@@ -159,6 +159,23 @@ fn refusal(answer: &Answer, pointer: &str) -> Option<String> {
     errors.iter().find(against).map(|error| error["detail"].as_str().unwrap().to_owned())
 }
 
+/// Puts ids and words in the place of the least texts, where only those can be read at all.
+fn name_things(body: &mut Value, job: &str) {
+    let words = [("job", job), ("id", "wrk_0198f6c2a7d47e0c8f6f0d9f0e6b5a31"), ("type", "log"), ("level", "info")];
+    match body {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match words.iter().find(|(word, _)| word == name) {
+                    Some((_, word)) if value == "a" => *value = json!(word),
+                    _ => name_things(value, job),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| name_things(item, job)),
+        _ => {}
+    }
+}
+
 /// A path with ids of the right kinds: a job that is there, and of all else what is not, for bounds come first.
 fn with_ids(path: &str, job: &str) -> String {
     if path.starts_with("/v1/agent/") {
@@ -208,6 +225,7 @@ fn every_bound_of_a_body_holds_on_both_sides() {
                     let ask = |value: Value| {
                         let mut body = body.clone();
                         put(&mut body, &trial.pointer, value);
+                        name_things(&mut body, &job);
                         let answer = server.request(&method.to_uppercase(), &place, &[], Some(&body));
                         assert_ne!(answer.status, 500, "{method} {path} {body}");
                         refusal(&answer, &trial.pointer)
