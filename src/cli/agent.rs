@@ -162,9 +162,9 @@ async fn register(
 async fn refusal(remote: &Remote, device: &str) -> anyhow::Error {
     loop {
         tokio::time::sleep(LOOK).await;
-        match remote.device(device).await {
-            Err(error @ StoreError::Server { status: 401 | 403 | 404 | 409, .. }) => return refused(error),
-            Ok(_) | Err(_) => {}
+        let asked = remote.device(device).await;
+        if let Err(error @ StoreError::Server { status: 401 | 403 | 404 | 409, .. }) = asked {
+            return refused(error);
         }
     }
 }
