@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use sqlx::Row;
 
+use super::hosts::check_name;
 use super::statuses::held;
 use super::{Lease, Result, Store, StoreError, number, read, read_json, write_json};
 use crate::job::device::{LOCAL_HOST, is_host_name, split_name};
 use crate::job::{ApiKeyId, Timestamp, WorkerId};
 
-/// A machine whose agent was not heard of for so long may lend its name to another.
-const GONE_MILLISECONDS: i64 = 30_000;
 /// How exactly it is known when a machine was seen.
 const SEEN_MILLISECONDS: i64 = 5_000;
 
@@ -53,20 +52,7 @@ impl Store {
             return Err(StoreError::Refused { code: "host_name_invalid", detail });
         }
         let mut tx = self.begin().await?;
-        let other: Option<i64> = sqlx::query_scalar("select seen_at from host where name = $1 and identity <> $2")
-            .bind(&new.name)
-            .bind(&new.identity)
-            .fetch_optional(tx.connection())
-            .await?;
-        if other.is_some_and(|seen_at| now.0 - seen_at < GONE_MILLISECONDS) {
-            let detail = format!(
-                "another machine has the name `{}` and was seen {} s ago or less; give this one a name of its own with \
-                 --host-name, or wait",
-                new.name,
-                GONE_MILLISECONDS / 1000
-            );
-            return Err(StoreError::Refused { code: "host_name_taken", detail });
-        }
+        check_name(tx.connection(), &new.name, &new.identity, now).await?;
         sqlx::query(
             "insert into host (name, identity, version, started_at, seen_at, agent, key_id, pool)
              values ($1, $2, $3, $4, $4, 1, $5, $6)

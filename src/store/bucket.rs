@@ -1,9 +1,6 @@
 //! Object storage, as Amazon's S3 has it, where files are when several machines share them. An object is whole or not
 //! there; what is written under a name stays as it is until it is removed.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +17,13 @@ use object_store::{
 use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
 
-use super::depot::{Depot, Object, Reader};
+use super::depot::{Depot, Object, Reader, write_in_pieces};
 use super::{Result, StoreError};
 use crate::job::Timestamp;
 
 /// Larger files go up in parts of this size, a few at a time.
 const PART_BYTES: usize = 16 << 20;
 const PARTS_AT_ONCE: usize = 4;
-/// Larger files come in pieces of this size, a few at a time.
-const PIECE_BYTES: u64 = 16 << 20;
-const PIECES_AT_ONCE: usize = 4;
 /// The most files that are removed, brought or asked for at a time.
 const FILES_AT_ONCE: usize = 8;
 /// For how long one request is tried again by itself.
@@ -145,19 +139,12 @@ impl Depot for Bucket {
     }
 
     async fn get(&self, name: &str, file: &Path) -> Result<()> {
-        let written = |e| StoreError::io("writing", file, e);
-        let length = self.size(name).await?;
-        let to = Arc::new(File::create(file).map_err(written)?);
-        let piece = async |begin: u64| {
-            let range = begin..(begin + PIECE_BYTES).min(length);
-            let bytes = self.store.get_range(&self.key(name), range).await;
-            let bytes = bytes.map_err(|error| refused("reading", name, error))?;
-            let to = Arc::clone(&to);
-            blocking(move || to.write_all_at(&bytes, begin)).await.map_err(written)
+        let key = self.key(name);
+        let piece = |range| {
+            let (store, key) = (Arc::clone(&self.store), key.clone());
+            async move { store.get_range(&key, range).await.map_err(|error| refused("reading", key.as_ref(), error)) }
         };
-        let pieces = futures_util::stream::iter((0..length).step_by(PIECE_BYTES as usize).map(piece));
-        pieces.buffer_unordered(PIECES_AT_ONCE).try_collect::<()>().await?;
-        blocking(move || to.sync_all()).await.map_err(written)
+        write_in_pieces(file, self.size(name).await?, piece).await
     }
 
     async fn range(&self, name: &str, first: u64, length: u64) -> Result<Reader> {
@@ -219,11 +206,6 @@ impl Depot for Bucket {
         let signed = self.store.signed_url(reqwest::Method::GET, &self.key(name), lasts).await;
         Ok(Some(signed.map_err(|error| refused("signing an address of", name, error))?.to_string()))
     }
-}
-
-/// Does what blocks where that keeps nobody else.
-async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 async fn removed(store: Arc<AmazonS3>, key: Key) -> Result<()> {

@@ -2,15 +2,26 @@
 //! an object storage is one; for an agent, which holds no key to that, its server is.
 
 use std::fmt::Debug;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
 use tokio::io::AsyncRead;
 
-use super::Result;
+use super::{Result, StoreError};
 use crate::job::Timestamp;
+
+/// Larger files come in pieces of this size, a few at a time.
+const PIECE_BYTES: u64 = 16 << 20;
+const PIECES_AT_ONCE: usize = 4;
 
 /// Bytes as they come.
 pub type Reader = Pin<Box<dyn AsyncRead + Send>>;
@@ -55,4 +66,29 @@ pub trait Depot: Debug + Send + Sync {
 
     /// An address from which whoever has it can read an object for so long, where clients are to use one.
     async fn signed(&self, name: &str, lasts: Duration) -> Result<Option<String>>;
+}
+
+/// Writes a new file of `length` bytes, of which `piece` brings any range, and syncs it. Some pieces are on their way while
+/// others are written.
+pub async fn write_in_pieces<F>(file: &Path, length: u64, piece: impl Fn(Range<u64>) -> F) -> Result<()>
+where
+    F: Future<Output = Result<Bytes>>,
+{
+    let written = |e| StoreError::io("writing", file, e);
+    let to = Arc::new(File::create(file).map_err(written)?);
+    let begins = (0..length).step_by(PIECE_BYTES as usize);
+    let pieces = begins.map(|begin| {
+        let (to, bytes) = (Arc::clone(&to), piece(begin..(begin + PIECE_BYTES).min(length)));
+        async move {
+            let bytes = bytes.await?;
+            blocking(move || to.write_all_at(&bytes, begin)).await.map_err(written)
+        }
+    });
+    futures_util::stream::iter(pieces).buffer_unordered(PIECES_AT_ONCE).try_collect::<()>().await?;
+    blocking(move || to.sync_all()).await.map_err(written)
+}
+
+/// Does what blocks where that keeps nobody else.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }

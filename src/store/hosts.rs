@@ -66,20 +66,7 @@ impl Store {
     pub async fn join(&self, version: &str, now: Timestamp) -> Result<()> {
         let identity = self.identity()?;
         let mut tx = self.begin().await?;
-        let other: Option<i64> = sqlx::query_scalar("select seen_at from host where name = $1 and identity <> $2")
-            .bind(self.host())
-            .bind(&identity)
-            .fetch_optional(tx.connection())
-            .await?;
-        if other.is_some_and(|seen_at| now.0 - seen_at < GONE.as_millis() as i64) {
-            let detail = format!(
-                "another machine, or another data directory, has the name `{}` and was seen {} s ago or less; give this one \
-                 a name of its own with --host-name, or wait",
-                self.host(),
-                GONE.as_secs()
-            );
-            return Err(StoreError::Conflict(detail));
-        }
+        check_name(tx.connection(), self.host(), &identity, now).await?;
         sqlx::query(
             "insert into host (name, identity, version, started_at, seen_at) values ($1, $2, $3, $4, $4)
              on conflict (name) do update set identity = excluded.identity, version = excluded.version, agent = 0,
@@ -256,6 +243,29 @@ impl Files {
     pub fn host_identity(&self) -> Result<String> {
         Ok(sha256_hex(&KeyFile::at(self.identity()).read(true)?))
     }
+}
+
+/// Refuses a name that another machine, or another data directory, has.
+pub(super) async fn check_name(
+    connection: &mut AnyConnection,
+    name: &str,
+    identity: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let other: Option<i64> = sqlx::query_scalar("select seen_at from host where name = $1 and identity <> $2")
+        .bind(name)
+        .bind(identity)
+        .fetch_optional(connection)
+        .await?;
+    if other.is_none_or(|seen_at| now.0 - seen_at >= GONE.as_millis() as i64) {
+        return Ok(());
+    }
+    let detail = format!(
+        "another machine, or another data directory, has the name `{name}` and was seen {} s ago or less; give this one a \
+         name of its own with --host-name, or wait",
+        GONE.as_secs()
+    );
+    Err(StoreError::Refused { code: "host_name_taken", detail })
 }
 
 /// The name of a machine for which nobody chose one.

@@ -215,7 +215,7 @@ mod tests {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, [7; 1000]).unwrap();
-            let time = SystemTime::now() - Duration::from_secs(hours * 3600);
+            let time = path.metadata().unwrap().modified().unwrap() - Duration::from_secs(hours * 3600);
             let times = FileTimes::new().set_modified(time).set_accessed(time);
             File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
             path

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, TryStreamExt};
 use reqwest::Url;
 use tokio::sync::Mutex;
 
@@ -17,12 +17,10 @@ use super::client::{Client, away};
 use crate::job::WorkerId;
 use crate::job::agent::{FileList, ReceivedFile};
 use crate::job::digest::sha256_of;
-use crate::store::{Depot, Object, Reader, Result, StoreError};
+use crate::store::{Depot, Object, Reader, Result, StoreError, blocking, write_in_pieces};
 
-/// Larger files come and go in pieces of this size.
+/// Larger files go in pieces of this size.
 const PIECE_BYTES: u64 = 16 << 20;
-/// Pieces of a file that come at a time.
-const PIECES_AT_ONCE: usize = 4;
 /// How often a file is sent anew of which something else arrived.
 const MOST_TRIES: usize = 3;
 
@@ -101,25 +99,16 @@ impl Depot for ServerDepot {
     }
 
     async fn get(&self, name: &str, file: &Path) -> Result<()> {
-        let written = |e| StoreError::io("writing", file, e);
         let path = self.path("file", &[("path", name)]);
-        let length = self.size(name).await?;
-        let to = Arc::new(File::create(file).map_err(written)?);
-        let begins = (0..length).step_by(PIECE_BYTES as usize);
-        let pieces = futures_util::stream::iter(begins.map(|begin| {
-            let (path, to, client) = (path.clone(), Arc::clone(&to), Arc::clone(&self.client));
-            let count = PIECE_BYTES.min(length - begin);
+        let piece = |range: Range<u64>| {
+            let (client, path) = (Arc::clone(&self.client), path.clone());
             async move {
-                let bytes = client.range(&path, begin, count).await?.bytes().await.map_err(away)?;
-                if bytes.len() as u64 != count {
-                    return Err(Client::strange(&path));
-                }
-                let wrote = blocking(move || to.write_all_at(&bytes, begin)).await;
-                wrote.map_err(|e| StoreError::io("writing", Path::new("a copy"), e))
+                let count = range.end - range.start;
+                let bytes = client.range(&path, range.start, count).await?.bytes().await.map_err(away)?;
+                if bytes.len() as u64 == count { Ok(bytes) } else { Err(Client::strange(&path)) }
             }
-        }));
-        pieces.buffer_unordered(PIECES_AT_ONCE).try_collect::<()>().await?;
-        blocking(move || to.sync_all()).await.map_err(written)
+        };
+        write_in_pieces(file, self.size(name).await?, piece).await
     }
 
     async fn range(&self, name: &str, first: u64, length: u64) -> Result<Reader> {
@@ -163,9 +152,4 @@ impl Depot for ServerDepot {
     async fn signed(&self, _name: &str, _lasts: Duration) -> Result<Option<String>> {
         Ok(None)
     }
-}
-
-/// Does what blocks where that keeps nobody else.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
