@@ -51,6 +51,13 @@ else
   echo "the database of advisories cannot be reached from here"
 fi
 
+step "machines that a real API server of Kubernetes starts"
+scripts/kubernetes.sh cargo test --locked --test kubernetes -- --test-threads=1
+
+step "what a newcomer tries on one machine: agents, Slurm, two servers"
+cargo build --locked
+scripts/newcomer.sh target/debug/anneal
+
 step "another project beside attackers, a bill of materials"
 cargo build --locked --release
 python3 scripts/siege.py

@@ -13,7 +13,7 @@ if [ "$(cat "$tools/wheels.txt" 2>/dev/null)" != "${wheels[*]}" ]; then
   printf '%s\n' "${wheels[*]}" >"$tools/wheels.txt"
 fi
 
-"$tools/bin/shellcheck" .ci/run scripts/*.sh examples/*/*.sh clients/*.sh openapi/*.sh tests/*.sh tests/*/*.sh
+"$tools/bin/shellcheck" .ci/run scripts/*.sh examples/*/*.sh clients/*.sh openapi/*.sh tests/*.sh tests/*/*.sh deploy/*.sh
 "$tools/bin/hadolint" Dockerfile
 "$tools/bin/yamllint" --strict deploy examples/ci openapi/redocly.yaml .hadolint.yaml .yamllint.yaml
 for target in cpu cuda; do

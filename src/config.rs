@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::hub::{Hub, PushTargets, Token};
 use crate::job::device::{LOCAL_HOST, is_host_name};
+use crate::job::launch::Launcher;
 use crate::verifier::Outside;
 
 /// What is wrong with the settings.
@@ -191,6 +192,10 @@ pub struct SettingArgs {
     #[arg(long, env = VERIFIERS, value_name = "JSON", hide_env_values = true, value_parser = read_outside, global = true)]
     pub verifiers: Option<Outside>,
 
+    /// What starts machines for jobs that no device fits: tables `[[launchers]]` of the settings file.
+    #[arg(skip)]
+    pub launchers: Vec<Launcher>,
+
     /// Which log lines to write, for example `info` or `anneal=debug` [default: info]
     #[arg(long, env = "ANNEAL_LOG", value_name = "FILTER", global = true)]
     pub log: Option<String>,
@@ -267,6 +272,7 @@ pub struct Config {
     /// None: a file of the data directory.
     pub secrets_key_file: Option<PathBuf>,
     pub verifiers: Outside,
+    pub launchers: Vec<Launcher>,
     pub log: String,
 }
 
@@ -298,7 +304,7 @@ impl Config {
             hub_offline: args.hub_offline.or(file.hub_offline).unwrap_or(false),
             hub_push_to: PushTargets::new(&args.hub_push_to.or(file.hub_push_to).unwrap_or_default())
                 .map_err(|detail| ConfigError::Setting { setting: "hub_push_to", detail })?,
-            allowed_hosts: args.allowed_hosts.or(file.allowed_hosts).unwrap_or_default(),
+            allowed_hosts: allowed_hosts(args.allowed_hosts.or(file.allowed_hosts), &file.launchers),
             max_upload_bytes: args.max_upload_bytes.or(file.max_upload_bytes).unwrap_or(2 << 30),
             requests_per_minute: args.requests_per_minute.or(file.requests_per_minute).unwrap_or(6000),
             max_unfinished_jobs: args.max_unfinished_jobs.or(file.max_unfinished_jobs).unwrap_or(100_000),
@@ -313,6 +319,7 @@ impl Config {
                 .unwrap_or_else(|| WEBHOOK_RETRY_SECONDS.to_vec()),
             secrets_key_file: args.secrets_key_file.or(file.secrets_key_file),
             verifiers: args.verifiers.or(file.verifiers).unwrap_or_default(),
+            launchers: file.launchers,
             log: args.log.or(file.log).unwrap_or_else(|| String::from("info")),
         };
         config.check()?;
@@ -388,8 +395,24 @@ impl Config {
         if retries.len() > 20 || retries.iter().any(|seconds| *seconds > 7 * 86_400) {
             return wrong("webhook_retry_seconds", "at most 20 numbers, none above 604800");
         }
+        for (i, launcher) in self.launchers.iter().enumerate() {
+            launcher.check().or_else(|detail| wrong("launchers", &detail))?;
+            if self.launchers[..i].iter().any(|other| other.name == launcher.name) {
+                return wrong("launchers", &format!("two have the name `{}`", launcher.name));
+            }
+        }
         self.verifiers.check().map_err(|(setting, detail)| ConfigError::Setting { setting, detail })
     }
+}
+
+/// The names of the server: those that were given, and those by which launched machines find it.
+fn allowed_hosts(named: Option<Vec<String>>, launchers: &[Launcher]) -> Vec<String> {
+    let authority = |launcher: &Launcher| launcher.server.split('/').nth(2).unwrap_or_default().to_owned();
+    let host = |authority: String| {
+        let port = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
+        authority[..port.unwrap_or(authority.len())].to_owned()
+    };
+    named.unwrap_or_default().into_iter().chain(launchers.iter().map(authority).map(host)).collect()
 }
 
 /// What a worker is given of the server's environment: what programs and drivers look for, and nothing that only the server
@@ -398,7 +421,14 @@ pub fn worker_environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_workers))
 }
 
-/// The same of the process that this is, for those that it starts in its turn.
+/// What the commands of a cluster's scheduler are given of it, and with them what they start: who asks, and where their
+/// cluster is. What else is set here is for this machine.
+pub fn scheduler_environment() -> impl Iterator<Item = (OsString, OsString)> {
+    const NAMES: &[&str] = &["HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER"];
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| NAMES.contains(&name)))
+}
+
+/// What [`Config::elsewhere`] told the process that this is, for those that it starts in its turn.
 pub fn elsewhere() -> impl Iterator<Item = (OsString, OsString)> {
     let is_part = |name: &str| [DATABASE, ARTIFACTS].contains(&name) || name.starts_with(STORAGE_PREFIX);
     std::env::vars_os().filter(move |(name, _)| name.to_str().is_some_and(is_part))
@@ -472,6 +502,18 @@ mod tests {
         let path = folder.path().join("anneal.toml");
         std::fs::write(&path, text).unwrap();
         (folder, SettingArgs { config: Some(path), ..SettingArgs::default() })
+    }
+
+    #[test]
+    fn machines_that_are_launched_may_name_the_server_as_they_were_told() {
+        let launcher = |server: &str| {
+            let text = format!("name = 'a'\ntype = 'slurm'\nserver = '{server}'\nmemory = '1GiB'");
+            toml::from_str::<Launcher>(&text).unwrap()
+        };
+        let servers =
+            ["https://anneal.example.org", "http://10.0.0.1:8080/", "http://[fd00::1]:8080", "http://[fd00::2]"];
+        let names = allowed_hosts(Some(vec![String::from("own")]), &servers.map(launcher));
+        assert_eq!(names, ["own", "anneal.example.org", "10.0.0.1", "[fd00::1]", "[fd00::2]"]);
     }
 
     #[test]

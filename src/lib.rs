@@ -27,6 +27,7 @@ pub mod engine;
 mod hub;
 mod import;
 pub mod job;
+mod launcher;
 pub mod modelfile;
 pub mod objective;
 mod outbound;

@@ -15,7 +15,7 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Routes that anyone may ask.
 const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/.well-known/jwks.json"];
 /// Routes of operators, who see all projects.
-const ADMIN: [&str; 5] = ["/v1/api-keys", "/v1/projects", "/v1/audit-log", "/v1/agent/", "/v1/hosts"];
+const ADMIN: [&str; 6] = ["/v1/api-keys", "/v1/projects", "/v1/audit-log", "/v1/agent/", "/v1/hosts", "/v1/launches"];
 
 /// A key made beside the server, as `anneal keys` does; `expires_at` in milliseconds.
 fn key(data: &Path, project: &str, scopes: &[Scope], expires_at: Option<i64>) -> (ApiKeyId, String) {

@@ -157,6 +157,22 @@ fn a_job_on_an_agent_makes_what_it_makes_on_the_server() {
         (&json!("box-1/simulated:0"), &json!("idle"))
     );
     drop(agent);
+    // What an operator watches, by the names that the dashboard asks for.
+    let metrics = String::from_utf8(other.get("/metrics").bytes).unwrap();
+    let value = |name: &str| {
+        let line = metrics.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} in {metrics}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    for name in ["renewals_total", "claims_total", "sent_bytes_total", "received_bytes_total"] {
+        assert!(value(&format!("anneal_agent_{name}")) > 0.0, "{metrics}");
+    }
+    assert!(value("anneal_queue_wait_seconds_count") >= 1.0 && value("anneal_hosts{status=\"ready\"}") == 2.0);
+    let dashboard = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/grafana.json");
+    let dashboard = std::fs::read_to_string(dashboard).unwrap();
+    let asked = regex::Regex::new(r"anneal_[a-z_]+").unwrap();
+    for name in asked.find_iter(&dashboard).map(|name| name.as_str()) {
+        assert!(metrics.contains(&format!("# HELP {name} ")), "the dashboard asks for {name}");
+    }
 }
 
 #[test]
@@ -320,7 +336,9 @@ fn a_key_opens_what_it_is_for_and_a_machine_has_one() {
 
 #[test]
 fn a_machine_that_is_drained_is_empty_and_takes_jobs_when_it_is_told_to() {
-    let spec = long_spec();
+    // It lasts as long as the test on any machine, and is cancelled in the end.
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(5000);
     let data = data_dir();
     let server = server(data.path());
     let (_first, _second) = (Agent::start(&server.base, "box-1"), Agent::start(&server.base, "box-2"));
@@ -352,6 +370,47 @@ fn a_machine_that_is_drained_is_empty_and_takes_jobs_when_it_is_told_to() {
         hosts["data"].as_array().unwrap().iter().map(|host| host["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["agent", "agent", "server"], "{hosts}");
     assert_eq!(server.post("/v1/hosts/nowhere/drain", &json!({})).status, 404);
+    assert_eq!(server.job(&job)["status"], "running", "it was in the way all the time");
+    assert_eq!(server.post(&format!("/v1/jobs/{job}/cancel"), &json!({})).status, 200);
+}
+
+#[test]
+fn an_idle_agent_answers_requests_for_completions_and_a_job_comes_first() {
+    let (own_data, data) = (data_dir(), data_dir());
+    let own = Server::start_with(own_data.path(), &["--devices", "cpu"]);
+    let server = server(data.path());
+    let agent = Agent::start(&server.base, "box-1");
+    let ask = |server: &Server, model: &str, tokens: u64| {
+        let body = json!({"model": model, "prompt": ["1+2=", "17+4="], "max_tokens": tokens, "temperature": 1.0, "seed": 5,
+                          "n": 2, "logprobs": 3});
+        let answer = server.post("/v1/completions", &body);
+        assert_eq!(answer.status, 200, "{}", answer.json());
+        answer.json()["choices"].clone()
+    };
+    assert_eq!(ask(&server, "builtin:arith-tiny", 5), ask(&own, "builtin:arith-tiny", 5));
+    // As it comes.
+    let body =
+        json!({"model": "builtin:arith-tiny", "stream": true, "messages": [{"role": "user", "content": "2+2="}]});
+    let said: Vec<String> = server.post_stream("/v1/chat/completions", &body).lines().map(Result::unwrap).collect();
+    assert!(said.iter().any(|line| line.contains("finish_reason\":\"stop\"")), "{said:?}");
+    assert!(said.iter().any(|line| line == "data: [DONE]"), "{said:?}");
+    // A model that the agent has to bring, and that no job of its worker's refers to any more.
+    let models = [&own, &server].map(|server| {
+        let job = server.submit(&small_spec());
+        weights(server, &job);
+        server.job(&job)["result"]["checkpoint"].as_str().unwrap().to_owned()
+    });
+    let answers = [ask(&own, &models[0], 5), ask(&server, &models[1], 5)];
+    assert_eq!(answers[0], answers[1]);
+    let unknown = json!({"model": "mdl_0198f6c2a7d47e0c8f6f0d9f0e6b5a31", "prompt": "1+1="});
+    assert_eq!(server.post("/v1/completions", &unknown).status, 404);
+    // While a job has its device nobody answers, and without the agent neither.
+    let job = server.submit(&long_spec());
+    server.wait_until(&job, at_step(1));
+    weights(&server, &job);
+    drop(agent);
+    let answer = server.post("/v1/completions", &json!({"model": "builtin:arith-tiny", "prompt": "1+1="}));
+    assert_eq!((answer.status, answer.problem().as_str()), (503, "no_idle_device"));
 }
 
 /// An agent of another make: the protocol as docs/agents.md has it.

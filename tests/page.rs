@@ -67,7 +67,7 @@ fn a_browser_signs_in_and_never_holds_the_key() {
     let data = data_dir();
     let server = Server::start(data.path());
     let open = server.get("/v1/sessions/current").json();
-    assert!(open["key"].is_null() && open["scopes"].as_array().unwrap().len() == 5, "{open}");
+    assert!(open["key"].is_null() && open["scopes"].as_array().unwrap().len() == 6, "{open}");
     let new = json!({"name": "admin", "scopes": ["read", "write", "admin"]});
     let admin = format!("Bearer {}", server.post("/v1/api-keys", &new).json()["key"].as_str().unwrap());
     let post = |key: &str, path: &str, body: &Value| {

@@ -36,6 +36,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &["job", "verifier", "device", "store", "engine", "dataset", "modelfile", "spec", "clock", "config", "program"],
     ),
     ("import", &["job", "hub", "modelfile", "spec", "store", "clock"]),
+    ("launcher", &["job", "store", "clock", "config"]),
     ("push", &["job", "hub", "store", "clock"]),
     ("webhook", &["job", "store", "clock", "outbound"]),
     (
@@ -88,8 +89,8 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue", "agents",
-        "lifecycle", "turns", "placement", "line",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue",
+        "lifecycle", "turns", "launches", "agents", "placement", "line",
         // The whole.
         "upkeep", "copy",
         // What others are told.
@@ -102,7 +103,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress",
         // Handlers.
-        "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
+        "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "launches", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
         "rollout_sets", "evaluations", "jobs", "metrics", "openai",
         "openapi", "docs", "page",
@@ -165,6 +166,7 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
             "src/device",
             "src/engine",
             "src/import",
+            "src/launcher/slurm",
             "src/modelfile",
             "src/program",
             "src/store",

@@ -1,7 +1,9 @@
 //! `GET /metrics`: what an operator watches, in the text format of Prometheus. Numbers of single jobs are not here;
 //! `GET /v1/jobs/{id}/metrics` has those.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -9,7 +11,10 @@ use axum::response::{IntoResponse, Response};
 use super::access::Access;
 use super::devices::{Device, devices};
 use super::error::Problem;
+use super::hosts::{Host, hosts};
+use crate::clock;
 use crate::job::{DeviceStatus, JobStatus};
+use crate::store::{LaunchRow, QueueWaits};
 
 /// The version of the format.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -18,7 +23,10 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 ///
 /// `anneal_jobs{status}`, `anneal_queue_length`, and for each device `anneal_device_memory_total_bytes`,
 /// `anneal_device_memory_free_bytes`, `anneal_device_status{status}` (1 for the status it has, 0 for the others) and
-/// `anneal_device_faults_total`.
+/// `anneal_device_faults_total`; `anneal_queue_wait_seconds` of the jobs that began in the last hour (quantiles, sum and count)
+/// and `anneal_queue_oldest_seconds`; `anneal_hosts{status}`, `anneal_launches{launcher,status}`, and what agents have had of this
+/// server since it began: `anneal_agent_renewals_total`, `anneal_agent_claims_total`, `anneal_agent_sent_bytes_total` and
+/// `anneal_agent_received_bytes_total`.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -28,7 +36,12 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub async fn metrics(Access(app): Access) -> Result<Response, Problem> {
     let devices = devices(&app).await?;
     let counts = app.store.count_jobs().await?;
-    let text = exposition(&devices, &counts);
+    let mut text = exposition(&devices, &counts);
+    queue(&mut text, &app.store.queue_waits(clock::now()).await?);
+    machines(&mut text, &hosts(&app).await?, &app.store.open_launches().await?);
+    for (name, help, count) in app.agent_counts.all() {
+        family(&mut text, name, "counter", help, [(String::new(), count)].into_iter());
+    }
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }
 
@@ -54,6 +67,39 @@ fn exposition(devices: &[Device], counts: &[(JobStatus, u64)]) -> String {
     let help = "How often the device has failed.";
     family(&mut text, "anneal_device_faults_total", "counter", help, each(Device::faults));
     text
+}
+
+/// How long jobs waited that began lately, and how long the one waits that has waited for longest.
+fn queue(text: &mut String, waits: &QueueWaits) {
+    let QueueWaits { sorted, oldest } = waits;
+    let seconds = |wait: Duration| wait.as_secs();
+    let help = "Seconds for which the jobs waited that began in the last hour.";
+    let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).or(sorted.last());
+    let quantiles = [0.5, 0.9, 0.99]
+        .into_iter()
+        .filter_map(|share| at(share).map(|wait| (format!("{{quantile=\"{share}\"}}"), seconds(*wait))));
+    family(text, "anneal_queue_wait_seconds", "summary", help, quantiles);
+    let sum = [("sum", seconds(sorted.iter().sum())), ("count", sorted.len() as u64)];
+    for (name, value) in sum {
+        writeln!(text, "anneal_queue_wait_seconds_{name} {value}").expect("a string takes any text");
+    }
+    let help = "Seconds for which the job waits that has waited for longest.";
+    let longest = [(String::new(), oldest.map_or(0, seconds))].into_iter();
+    family(text, "anneal_queue_oldest_seconds", "gauge", help, longest);
+}
+
+/// Machines by how they are, and those that clusters are asked for.
+fn machines(text: &mut String, hosts: &[Host], launches: &[LaunchRow]) {
+    let count = |status: &str| hosts.iter().filter(|host| host.status() == status).count() as u64;
+    let of = |status: &&str| (format!("{{status=\"{status}\"}}"), count(status));
+    family(text, "anneal_hosts", "gauge", "Machines by status.", Host::STATUSES.iter().map(of));
+    let mut open: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for launch in launches {
+        *open.entry((&launch.launcher, launch.status.as_str())).or_default() += 1;
+    }
+    let label = |(launcher, status): (&str, &str)| format!("{{launcher=\"{launcher}\",status=\"{status}\"}}");
+    let lines = open.into_iter().map(|(which, count)| (label(which), count));
+    family(text, "anneal_launches", "gauge", "Machines that clusters are asked for.", lines);
 }
 
 /// Names of devices are ours and need no escaping.

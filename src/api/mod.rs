@@ -35,6 +35,7 @@ mod inference;
 pub mod jobs;
 mod keys;
 mod labels;
+mod launches;
 mod limits;
 mod lines;
 mod metrics;
@@ -141,6 +142,8 @@ pub struct Shared {
     readable: agents::Readable,
     attendance: agents::attendance::Attendance,
     openings: agents::openings::Openings,
+    agent_counts: agents::counts::Counts,
+    calls: agents::calls::Calls,
     pulls: Pulls,
     /// For open event streams.
     streams: Places,
@@ -303,6 +306,8 @@ fn operations() -> Routes {
         .of(Kind::Operates, routes!(hosts::change::cordon_host))
         .of(Kind::Operates, routes!(hosts::change::uncordon_host))
         .of(Kind::Operates, routes!(hosts::change::drain_host))
+        .of(Kind::Operates, routes!(launches::list::list_launches))
+        .of(Kind::Operates, routes!(launches::get::get_launch))
         .routes(routes!(queue::get_queue))
         .of(Kind::Administers, routes!(keys::create::create_api_key, keys::list::list_api_keys))
         .of(Kind::Administers, routes!(keys::get::get_api_key))
@@ -328,6 +333,8 @@ fn agents() -> Routes {
         .of(Kind::Serves, routes!(agents::worker::start_worker))
         .of(Kind::Serves, routes!(agents::beat::worker_beat))
         .of(Kind::Serves, routes!(agents::claim::claim_job))
+        .of(Kind::Serves, routes!(agents::calls::wait_for_call))
+        .of(Kind::Serves, routes!(agents::calls::answer_call))
         .of(Kind::Serves, routes!(agents::end::end_worker))
         .of(Kind::Serves, routes!(agents::files::list_worker_files))
         .of(Kind::Serves, files)
@@ -360,6 +367,8 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         readable: agents::Readable::default(),
         attendance,
         openings: agents::openings::Openings::default(),
+        agent_counts: agents::counts::Counts::default(),
+        calls: agents::calls::Calls::default(),
         pulls: Pulls::default(),
         streams: Places::new(tail::MOST_STREAMS),
         shutdown,

@@ -46,7 +46,7 @@ struct Queued {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Waiting {
     /// `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`, `device_taken`,
-    /// `no_device`, `project_limit`, `storage_full` or `model_importing`.
+    /// `no_device`, `project_limit`, `storage_full`, `model_importing` or `launching`.
     #[schema(example = "devices_busy")]
     code: &'static str,
     /// The same as a sentence.

@@ -26,6 +26,7 @@ mod init;
 mod interrupt;
 mod jobs;
 mod keys;
+mod launches;
 mod limits;
 mod models;
 mod objectives;
@@ -169,6 +170,8 @@ enum Command {
     Uncordon(hosts::ChangeArgs),
     /// Empty a machine: its jobs are saved and go on elsewhere
     Drain(hosts::DrainArgs),
+    /// List machines that were asked of a cluster's scheduler
+    Launches(launches::Args),
     /// Show the server's devices
     Devices(devices::Args),
     /// Show what waits, and why
@@ -204,7 +207,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 28] = [
+const CLIENTS: [&str; 29] = [
     "ui",
     "login",
     "logout",
@@ -228,6 +231,7 @@ const CLIENTS: [&str; 28] = [
     "cordon",
     "uncordon",
     "drain",
+    "launches",
     "queue",
     "objectives",
     "files",
@@ -293,6 +297,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Cordon(args) => hosts::cordon(&config, &args),
         Command::Uncordon(args) => hosts::uncordon(&config, &args),
         Command::Drain(args) => hosts::drain(&config, &args),
+        Command::Launches(args) => launches::run(&config, &args),
         Command::Queue(args) => queue::run(&config, &args),
         Command::Keys(args) => keys::run(&config, &args),
         Command::Init(args) => init::run(&args),

@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::config::VERIFIERS;
 use crate::device::Machine;
 use crate::import;
+use crate::launcher;
 use crate::outbound::Guard;
 use crate::push;
 use crate::store::{Files, ProjectLimits, Store, StoreError};
@@ -179,14 +180,16 @@ fn settings(config: &Config, webhook_guard: Guard, verifiers: Outside, leaving: 
     }
 }
 
-/// Starts what goes on beside requests and jobs and is done by one server for all: webhooks, exports, pushes, and
-/// forgetting machines.
+/// Starts what goes on beside requests and jobs and is done by one server for all: webhooks, exports, pushes,
+/// launches, and forgetting machines.
 fn done_once(config: &Config, store: &Store, webhook_guard: &Guard, stop: &watch::Receiver<bool>) -> JoinSet<()> {
     let (hub, mut tasks) = (config.hub(), JoinSet::new());
     let retries = config.webhook_retry_seconds.clone();
     tasks.spawn(webhook::run(store.clone(), webhook_guard.clone(), retries, stop.clone()));
     tasks.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), stop.clone()));
     tasks.spawn(exports::watch(store.clone(), stop.clone()));
+    let lease = Duration::from_secs(config.lease_seconds);
+    tasks.spawn(launcher::watch(store.clone(), config.launchers.clone(), lease, stop.clone()));
     let own = store.clone();
     tasks.spawn(async move {
         if let Err(error) = own.forget_hosts(clock::now()).await {

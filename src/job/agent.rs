@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::inference::{Order, Reply};
 use super::{DeviceReading, DeviceStatus, EventBody, EventKind, EventLevel, Failure, JobId, NewEvent, WorkerId};
 
 /// The number of this protocol. A server speaks with agents of its own number and of the one before.
@@ -220,6 +221,33 @@ pub enum Word {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Answer {
     pub word: Word,
+}
+
+/// A request for completions that an idle worker is to answer.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Call {
+    /// The number that its replies name.
+    pub call: u64,
+    /// What is asked: `model`, `input` (`chat` or `texts`), `samples`, `max_tokens`, `temperature`, `top_p`, `stop`, `seed`,
+    /// `logprobs` and `top_logprobs`.
+    #[schema(value_type = Object)]
+    pub order: Order,
+    /// Where the model lies, as a model among the `materials` of an assignment.
+    #[schema(value_type = Object)]
+    pub model: Value,
+}
+
+/// What a worker says to a request for completions.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallReplies {
+    /// How many it has said before.
+    pub first: u64,
+    /// `"accepted"` or `"busy"`; then `{"began": {"prompt_tokens"}}`, `{"piece": {"choice", "text", "tokens"}}` and `{"ended":
+    /// {"choice", "finish", "tokens"}}`, with `"alive"` where nothing is new; at last `"done"` or `{"failed": {"code",
+    /// "message"}}`.
+    #[schema(value_type = Vec<Value>, max_items = 256)]
+    pub replies: Vec<Reply>,
 }
 
 /// An event as it is reported.

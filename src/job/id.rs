@@ -110,6 +110,9 @@ id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
 id!(
+    /// A launch: a machine that a cluster's scheduler starts.
+    LaunchId, "lau_");
+id!(
     /// Where webhooks are sent to.
     WebhookEndpointId, "we_");
 id!(

@@ -21,6 +21,7 @@ pub mod gate;
 pub mod id;
 pub mod inference;
 mod kinds;
+pub mod launch;
 pub mod memory;
 pub mod metadata;
 pub mod metric;
@@ -51,9 +52,10 @@ pub use flips::{Flip, Flips, PairedPass};
 pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, ExportId, FileId, JobId,
-    ModelId, PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    LaunchId, ModelId, PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
+pub use launch::LaunchStatus;
 pub use rollout_set::{
     Learned, RewardPart, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus,
 };

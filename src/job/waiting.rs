@@ -30,6 +30,8 @@ names!(
         StorageFull = "storage_full",
         /// The model that it begins with, or learns from, is under way.
         ModelImporting = "model_importing",
+        /// A machine is being started for it by a cluster's scheduler.
+        Launching = "launching",
     }
 );
 
@@ -82,7 +84,8 @@ pub fn explain(
         | WaitCode::NoDevice
         | WaitCode::ProjectLimit
         | WaitCode::StorageFull
-        | WaitCode::ModelImporting => None,
+        | WaitCode::ModelImporting
+        | WaitCode::Launching => None,
     };
     Waiting {
         code,
@@ -134,6 +137,11 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
 fn most_on_a_host(slots: &[Slot], condition: impl Fn(&Slot) -> bool) -> usize {
     let hosts = slots.chunk_by(|a, b| a.host() == b.host());
     hosts.map(|host| host.iter().filter(|slot| condition(slot)).count()).max().unwrap_or(0)
+}
+
+/// Whether a job could start on these devices once what runs there has ended.
+pub fn can_start_once(slots: &[Slot], request: &Request) -> bool {
+    hopeless(slots, request.memory, request.devices as usize).is_none()
 }
 
 /// Why the end of no running job would let a job start, if that is so.

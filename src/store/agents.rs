@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::Row;
 
 use super::hosts::check_name;
+use super::launches::begin_launch;
 use super::statuses::held;
 use super::{Lease, Result, Store, StoreError, number, read, read_json, write_json};
 use crate::job::device::{LOCAL_HOST, is_host_name, split_name};
@@ -53,6 +54,7 @@ impl Store {
         }
         let mut tx = self.begin().await?;
         check_name(tx.connection(), &new.name, &new.identity, now).await?;
+        begin_launch(tx.connection(), &new.name, new.key, now).await?;
         sqlx::query(
             "insert into host (name, identity, version, started_at, seen_at, agent, key_id, pool)
              values ($1, $2, $3, $4, $4, 1, $5, $6)

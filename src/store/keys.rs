@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -110,21 +111,7 @@ impl Store {
                 key.scopes.push(Scope::Operator);
             }
         }
-        sqlx::query(
-            "insert into api_key (id, project, name, digest, prefix, scopes, metadata, created_at, expires_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        )
-        .bind(key.id.to_string())
-        .bind(&key.project)
-        .bind(&key.name)
-        .bind(&key.digest)
-        .bind(&key.prefix)
-        .bind(key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "))
-        .bind(write_json(&key.metadata)?)
-        .bind(key.created_at.0)
-        .bind(key.expires_at.map(|time| time.0))
-        .execute(tx.connection())
-        .await?;
+        insert_key(tx.connection(), &key).await?;
         tx.commit_made(key.id).await?;
         Ok(key)
     }
@@ -214,6 +201,25 @@ impl Store {
             .await?;
         tx.commit().await
     }
+}
+
+pub(super) async fn insert_key(connection: &mut AnyConnection, key: &ApiKeyRow) -> Result<()> {
+    sqlx::query(
+        "insert into api_key (id, project, name, digest, prefix, scopes, metadata, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(key.id.to_string())
+    .bind(&key.project)
+    .bind(&key.name)
+    .bind(&key.digest)
+    .bind(&key.prefix)
+    .bind(key.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "))
+    .bind(write_json(&key.metadata)?)
+    .bind(key.created_at.0)
+    .bind(key.expires_at.map(|time| time.0))
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 pub(super) fn api_key(row: &AnyRow) -> Result<ApiKeyRow> {

@@ -85,6 +85,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// Whether the worker of a device takes connections, as far as is seen from outside.
+    pub fn is_open(files: &Files, device: &str) -> bool {
+        Address::of(files, device).is_ok_and(|address| address.path().exists())
+    }
+
     /// Asks the worker of a device; an error when it takes no connections.
     pub async fn connect(files: &Files, device: &str) -> io::Result<Self> {
         let address = Address::of(files, device)?;

@@ -70,6 +70,7 @@ migrations! {
     "0039_metric_blocks",
     "0040_claims",
     "0041_agents",
+    "0042_launches",
 }
 
 /// What sqlx calls this database.

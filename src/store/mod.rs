@@ -32,6 +32,7 @@ mod inputs;
 mod jobs;
 mod key_file;
 mod keys;
+mod launches;
 mod lease;
 mod life;
 mod lifecycle;
@@ -89,7 +90,7 @@ pub use artifacts::{
     AdapterOf, Added, Artifact, CheckpointRow, Content, Damaged, Keep, Kept, Location, NamedFile, NewArtifact, Place,
     Staged, StoredFile, Trimmed,
 };
-pub use attempts::AttemptRow;
+pub use attempts::{AttemptRow, QueueWaits};
 pub use audit::{AuditChain, AuditEntry};
 pub use bucket::BucketAddress;
 pub use copy::CopiedTable;
@@ -105,6 +106,7 @@ pub use files::Files;
 pub use hosts::{Availability, HostRow};
 pub use jobs::{JobFilter, JobRow, MetadataFilter};
 pub use keys::{ApiKeyRow, NewApiKey};
+pub use launches::LaunchRow;
 pub use lease::Lease;
 pub use life::LifeLock;
 pub use lifecycle::JobChange;

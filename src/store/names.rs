@@ -10,8 +10,8 @@ use std::str::FromStr;
 use super::{Result, Store, StoreError};
 use crate::job::id::InvalidId;
 use crate::job::{
-    ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, ModelId, RolloutSetId,
-    UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, LaunchId, ModelId,
+    RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 
 /// What follows a name to mean the newest that has it.
@@ -75,6 +75,7 @@ impl Identified for DatasetVersionId {}
 impl Identified for EvaluationId {}
 impl Identified for ExportId {}
 impl Identified for FileId {}
+impl Identified for LaunchId {}
 impl Identified for RolloutSetId {}
 impl Identified for UploadId {}
 impl Identified for WebhookDeliveryId {}

@@ -33,6 +33,11 @@ impl Fits {
         Self::new(placement, placement.largest())
     }
 
+    /// Without a limit.
+    pub fn anything() -> Self {
+        Self { devices: i64::MAX, memory: i64::MAX }
+    }
+
     /// To get or to keep one of the devices that are left.
     pub fn what_is_left(placement: &Placement) -> Self {
         Self::new(placement, placement.largest_left())
@@ -99,6 +104,11 @@ impl Walk {
                 None => drop(self.lines.swap_remove(next)),
             }
         }
+    }
+
+    /// How many more devices the project of the job that came last may have.
+    pub fn room(&self) -> i64 {
+        self.lines[self.last].room
     }
 
     /// Counts the turn of the job that came last, for it takes or keeps devices. Others take no turn.

@@ -39,7 +39,7 @@ use crate::engine::device::Device;
 use crate::engine::loading::Bases;
 use crate::engine::{self, EngineError, Outcome, Reporter, Stop};
 use crate::job::placement::MOST_TOGETHER;
-use crate::job::{EventBody, Failure, FailureKind, NewEvent, WorkerId};
+use crate::job::{DeviceStatus, EventBody, Failure, FailureKind, NewEvent, WorkerId};
 use crate::store::{Claim, Ended, Lease, LifeLock, Loss, StoreError};
 use crate::verifier::Outside;
 use beats::{Beats, Held};
@@ -144,7 +144,13 @@ pub async fn run(
                 idle_since = Instant::now();
                 continue;
             }
-            () = tokio::time::sleep(patience), if running.is_empty() && options.idle_exit.is_some() => break,
+            () = tokio::time::sleep(patience), if running.is_empty() && options.idle_exit.is_some() => {
+                if !is_busy(ledger, &options.name).await {
+                    break;
+                }
+                idle_since = Instant::now();
+                continue;
+            }
         };
         if running.is_empty() {
             inference.tidy().await;
@@ -177,6 +183,11 @@ fn next_claim(desk: &Arc<Desk>) -> Pin<Box<dyn Future<Output = Result<Option<Cla
         let Desk { ledger, options, beats, .. } = &*desk;
         ledger.next_claim(options.id, &options.name, &beats.held()).await
     })
+}
+
+/// Whether a job is on a device, as one that another worker leads.
+async fn is_busy(ledger: &SharedLedger, device: &str) -> bool {
+    ledger.device(device).await.is_ok_and(|device| device.status == DeviceStatus::Busy)
 }
 
 /// What a job's task ended with.

@@ -101,6 +101,10 @@ pub async fn supervise(
     let mut pause = FIRST_PAUSE;
     while !*shutdown.borrow() {
         if supervisor.has_failed().await {
+            // Who is there for one job leaves the place to a machine that is well.
+            if supervisor.orders.ends {
+                return;
+            }
             supervisor.heal(&mut shutdown).await;
             continue;
         }

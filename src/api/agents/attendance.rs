@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use super::counts::Counted;
 use super::worker;
 use crate::api::App;
 use crate::api::error::Problem;
@@ -74,6 +75,7 @@ impl Attendance {
             known.insert(key, Instant::now());
         }
         locked(&self.0.heard).insert(id, held);
+        app.agent_counts.add(Counted::Renewal);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
 
+use super::counts::Counted;
 use super::{LOOK, WaitParams, worker};
 use crate::api::access::Agent;
 use crate::api::error::{Problem, ProblemBody};
@@ -52,6 +53,7 @@ pub async fn claim_job(
         if app.openings.has(&app.store, &device, app.feed.count()).await?
             && let Some(claim) = app.store.claim(id, &device, clock::now()).await?
         {
+            app.agent_counts.add(Counted::Claim);
             return Ok(Json(app.assignment(claim).await?).into_response());
         }
         if Instant::now() >= deadline || *shutdown.borrow() {

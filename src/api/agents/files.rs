@@ -2,10 +2,12 @@
 
 use axum::Json;
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::counts::Counted;
 use super::{location, not_for, worker};
 use crate::api::access::Agent;
 use crate::api::download::Representation;
@@ -108,5 +110,8 @@ pub async fn read_worker_file(
     let etag = sha256_hex(format!("{size} {path}").as_bytes());
     let content_type = "application/octet-stream";
     let representation = Representation { name, size, etag, content_type, sha256: None };
-    representation.serve(app.store.place(), &file, &headers).await
+    let response = representation.serve(app.store.place(), &file, &headers).await?;
+    let length = response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    app.agent_counts.add(Counted::Sent(length.unwrap_or(0)));
+    Ok(response)
 }

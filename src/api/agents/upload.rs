@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio::io::AsyncWriteExt;
 use utoipa::IntoParams;
 
+use super::counts::Counted;
 use super::{location, not_for, worker};
 use crate::api::access::Agent;
 use crate::api::blocking::blocking;
@@ -116,6 +117,7 @@ pub async fn write_worker_file(
         }
     }
     file.flush().await?;
+    app.agent_counts.add(Counted::Received(received - params.offset));
     if received < params.size {
         staged.keep();
         return Ok(Json(ReceivedFile { received, complete: false }));

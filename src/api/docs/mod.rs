@@ -25,7 +25,7 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 23] = [
+const PAGES: [(&str, &str); 24] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
@@ -43,6 +43,7 @@ const PAGES: [(&str, &str); 23] = [
     ("devices", "Devices"),
     ("operation", "Operation"),
     ("agents", "Agents"),
+    ("schedulers", "Slurm and Kubernetes"),
     ("cluster", "Several machines"),
     ("security", "Security"),
     ("ways", "How it works"),

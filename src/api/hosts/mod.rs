@@ -47,6 +47,12 @@ pub struct Host {
 }
 
 impl Host {
+    pub const STATUSES: [&str; 5] = ["ready", "cordoned", "draining", "drained", "gone"];
+
+    pub fn status(&self) -> &'static str {
+        self.status
+    }
+
     fn of(row: HostRow, devices: &[DeviceRow], own: &str) -> Self {
         let devices = || devices.iter().filter(|device| split_name(&device.name).0 == row.name);
         let jobs: Vec<String> = devices().flat_map(|device| &device.jobs).map(JobId::to_string).collect();
@@ -79,7 +85,7 @@ impl Host {
 }
 
 /// All machines.
-async fn hosts(app: &App) -> Result<Vec<Host>, Problem> {
+pub async fn hosts(app: &App) -> Result<Vec<Host>, Problem> {
     let (rows, devices) = (app.store.hosts().await?, app.store.devices(clock::now()).await?);
     Ok(rows.into_iter().map(|row| Host::of(row, &devices, app.store.host())).collect())
 }

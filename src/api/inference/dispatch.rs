@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Usage, problem};
@@ -17,8 +17,8 @@ use crate::clock;
 use crate::job::DeviceStatus;
 use crate::job::device::split_name;
 use crate::job::inference::{Fault, FaultCode, Order, Reply};
+use crate::store::DeviceRow;
 use crate::store::line::Line;
-use crate::store::{DeviceRow, Files, Store};
 
 /// Requests that may wait for a worker.
 const PLACES: usize = 16;
@@ -77,7 +77,7 @@ impl Dispatcher {
         let arrived = Instant::now();
         let line = {
             let turn = timeout_at(arrived + TURN, self.0.turn.lock()).await.map_err(|_| occupied())?;
-            let line = self.find(&app.store, order, arrived, app.shutdown.clone()).await?;
+            let line = self.find(app, order, arrived).await?;
             drop(turn);
             line
         };
@@ -93,25 +93,19 @@ impl Dispatcher {
     }
 
     /// Waits for an idle worker that takes the order, which came at `arrived`.
-    async fn find(
-        &self,
-        store: &Store,
-        order: &Order,
-        arrived: Instant,
-        mut shutdown: watch::Receiver<bool>,
-    ) -> Result<(Reservation, Line), Problem> {
-        let mut hopeful = arrived;
+    async fn find(&self, app: &App, order: &Order, arrived: Instant) -> Result<(Reservation, Line), Problem> {
+        let (mut hopeful, mut shutdown) = (arrived, app.shutdown.clone());
         loop {
-            let devices = store.devices(clock::now()).await?;
-            // Their sockets lie on this machine.
-            let own = |row: &&DeviceRow| split_name(&row.name).0 == store.host();
+            let devices = app.store.devices(clock::now()).await?;
+            // Their sockets lie on this machine, or agents wait here for what they are asked.
+            let is_near = |row: &&DeviceRow| is_own(app, &row.name) || app.calls.waits(&row.name);
             let idle: Vec<&DeviceRow> = devices
                 .iter()
                 .filter(|row| row.status == DeviceStatus::Idle && row.worker.is_some())
-                .filter(own)
+                .filter(is_near)
                 .collect();
             for mut reservation in self.free(&idle, &order.model) {
-                if let Some(line) = open(store.files(), &reservation.device, order).await {
+                if let Some(line) = open(app, &reservation.device, order).await {
                     reservation.used = true;
                     return Ok((reservation, line));
                 }
@@ -185,12 +179,23 @@ impl Drop for Reservation {
     }
 }
 
+/// Whether a device is one of this machine.
+fn is_own(app: &App, device: &str) -> bool {
+    split_name(device).0 == app.store.host()
+}
+
 /// Hands an order to a worker; none when it is not there or has something else to do.
-async fn open(files: &Files, device: &str, order: &Order) -> Option<Line> {
+async fn open(app: &App, device: &str, order: &Order) -> Option<Line> {
     let opened = async {
-        let mut line = Line::connect(files, device).await?;
-        line.sending.put(order)?;
-        line.sending.flush().await?;
+        let mut line = if is_own(app, device) {
+            let mut line = Line::connect(app.store.files(), device).await?;
+            line.sending.put(order)?;
+            line.sending.flush().await?;
+            line
+        } else {
+            let Some(line) = app.calls.call(device, order)? else { return Ok(None) };
+            line
+        };
         let reply = line.receiving.receive::<Reply>().await?;
         Ok::<_, std::io::Error>((reply == Some(Reply::Accepted)).then_some(line))
     };

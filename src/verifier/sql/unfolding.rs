@@ -129,7 +129,7 @@ fn is_inner(c: char) -> bool {
 fn tables(tokens: &[String]) -> Vec<usize> {
     // Whether what is open is a list of tables, for each bracket.
     let mut open = vec![false];
-    let mut found = Vec::new();
+    let mut found: Vec<usize> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].as_str());
         let listed = open.last().copied().unwrap_or(false);

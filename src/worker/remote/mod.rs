@@ -1,6 +1,7 @@
 //! The ledger of a machine without the database: a server's API (`/v1/agent`, docs/agents.md). Whatever goes wrong on the way
 //! is either passing, and tried again by whoever writes, or the server's word, which holds.
 
+mod calls;
 mod client;
 mod depot;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use calls::CalledModels;
 pub use client::{Client, Way};
 use depot::ServerDepot;
 
@@ -47,6 +49,8 @@ pub struct Remote {
     client: Arc<Client>,
     files: Files,
     place: Place,
+    /// Those of requests for completions.
+    models: CalledModels,
 }
 
 impl Remote {
@@ -55,7 +59,7 @@ impl Remote {
         let client = Arc::new(Client::new(way)?);
         let depot = Arc::new(ServerDepot::new(Arc::clone(&client), worker));
         let place = Place::of_copies(files.clone(), depot);
-        Ok(Self { client, files, place })
+        Ok(Self { client, files, place, models: CalledModels::default() })
     }
 
     /// Begins to work for the server.
@@ -131,7 +135,10 @@ impl Ledger for Remote {
 
     async fn add_worker(&self, worker: WorkerId, device: &DeviceState) -> Result<()> {
         let new = WorkerRegistration { id: worker, device: device.name.clone(), pid: std::process::id() };
-        self.post::<DeviceState>("/workers", &new).await.map(drop)
+        self.post::<DeviceState>("/workers", &new).await?;
+        let (client, files, models) = (Arc::clone(&self.client), self.files.clone(), self.models.clone());
+        tokio::spawn(calls::take(client, files, models, worker, device.name.clone()));
+        Ok(())
     }
 
     async fn release_worker(&self, worker: WorkerId, reason: &str, blameless: bool) -> Result<usize> {
@@ -169,9 +176,10 @@ impl Ledger for Remote {
         member("materials", assignment.materials)
     }
 
-    async fn stored_model(&self, _model: &ModelRef, _seed: u64) -> Result<StoredModel> {
-        let detail = String::from("an agent answers no requests for completions yet");
-        Err(StoreError::Refused { code: "not_on_agents", detail })
+    /// The server told it with the request.
+    async fn stored_model(&self, model: &ModelRef, _seed: u64) -> Result<StoredModel> {
+        let missing = || StoreError::NotFound { what: "model", id: model.to_string() };
+        self.models.of(&model.to_string()).ok_or_else(missing)
     }
 
     async fn heed(&self, lease: Lease, held: Duration) -> Result<Heartbeat> {

@@ -191,6 +191,8 @@ from .json_object import JsonObject
 from .judge_rollouts import JudgeRollouts
 from .judged_rollout import JudgedRollout
 from .last_metric import LastMetric
+from .launch import Launch
+from .launch_list import LaunchList
 from .leakage import Leakage
 from .leakage_found import LeakageFound
 from .leaked_ngrams import LeakedNgrams
@@ -613,6 +615,8 @@ __all__ = (
     "JudgedRollout",
     "JudgeRollouts",
     "LastMetric",
+    "Launch",
+    "LaunchList",
     "Leakage",
     "LeakageFound",
     "LeakedNgrams",

@@ -23,7 +23,7 @@ class JobWaiting:
         Attributes:
             code (str): `starting`, `devices_busy`, `devices_reserved`, `behind`, `memory`, `device_faulted`,
                 `device_taken`,
-                `no_device`, `project_limit`, `storage_full` or `model_importing`.
+                `no_device`, `project_limit`, `storage_full`, `model_importing` or `launching`.
             message (str): The same as a sentence.
             position (int): Place in the queue; 1 is next.
             devices_needed (int): Devices that it needs.

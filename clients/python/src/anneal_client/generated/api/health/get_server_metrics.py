@@ -76,7 +76,13 @@ def sync_detailed(
     `anneal_device_memory_total_bytes`,
     `anneal_device_memory_free_bytes`, `anneal_device_status{status}` (1 for the status it has, 0 for
     the others) and
-    `anneal_device_faults_total`.
+    `anneal_device_faults_total`; `anneal_queue_wait_seconds` of the jobs that began in the last hour
+    (quantiles, sum and count)
+    and `anneal_queue_oldest_seconds`; `anneal_hosts{status}`, `anneal_launches{launcher,status}`, and
+    what agents have had of this
+    server since it began: `anneal_agent_renewals_total`, `anneal_agent_claims_total`,
+    `anneal_agent_sent_bytes_total` and
+    `anneal_agent_received_bytes_total`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -107,7 +113,13 @@ def sync(
     `anneal_device_memory_total_bytes`,
     `anneal_device_memory_free_bytes`, `anneal_device_status{status}` (1 for the status it has, 0 for
     the others) and
-    `anneal_device_faults_total`.
+    `anneal_device_faults_total`; `anneal_queue_wait_seconds` of the jobs that began in the last hour
+    (quantiles, sum and count)
+    and `anneal_queue_oldest_seconds`; `anneal_hosts{status}`, `anneal_launches{launcher,status}`, and
+    what agents have had of this
+    server since it began: `anneal_agent_renewals_total`, `anneal_agent_claims_total`,
+    `anneal_agent_sent_bytes_total` and
+    `anneal_agent_received_bytes_total`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -133,7 +145,13 @@ async def asyncio_detailed(
     `anneal_device_memory_total_bytes`,
     `anneal_device_memory_free_bytes`, `anneal_device_status{status}` (1 for the status it has, 0 for
     the others) and
-    `anneal_device_faults_total`.
+    `anneal_device_faults_total`; `anneal_queue_wait_seconds` of the jobs that began in the last hour
+    (quantiles, sum and count)
+    and `anneal_queue_oldest_seconds`; `anneal_hosts{status}`, `anneal_launches{launcher,status}`, and
+    what agents have had of this
+    server since it began: `anneal_agent_renewals_total`, `anneal_agent_claims_total`,
+    `anneal_agent_sent_bytes_total` and
+    `anneal_agent_received_bytes_total`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -164,7 +182,13 @@ async def asyncio(
     `anneal_device_memory_total_bytes`,
     `anneal_device_memory_free_bytes`, `anneal_device_status{status}` (1 for the status it has, 0 for
     the others) and
-    `anneal_device_faults_total`.
+    `anneal_device_faults_total`; `anneal_queue_wait_seconds` of the jobs that began in the last hour
+    (quantiles, sum and count)
+    and `anneal_queue_oldest_seconds`; `anneal_hosts{status}`, `anneal_launches{launcher,status}`, and
+    what agents have had of this
+    server since it began: `anneal_agent_renewals_total`, `anneal_agent_claims_total`,
+    `anneal_agent_sent_bytes_total` and
+    `anneal_agent_received_bytes_total`.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

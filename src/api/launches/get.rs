@@ -1,0 +1,24 @@
+//! `GET /v1/launches/{id}`
+
+use axum::Json;
+
+use super::Launch;
+use crate::api::access::Administered;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::Id;
+use crate::job::LaunchId;
+
+/// Get a launch
+#[utoipa::path(
+    get,
+    path = "/v1/launches/{id}",
+    tag = "devices",
+    params(("id" = String, Path, description = "The launch's id")),
+    responses(
+        (status = 200, body = Launch),
+        (status = 404, description = "No such launch", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn get_launch(Administered(app): Administered, Id(id): Id<LaunchId>) -> Result<Json<Launch>, Problem> {
+    Ok(Json(app.store.launch(id).await?.into()))
+}
