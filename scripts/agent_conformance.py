@@ -207,14 +207,16 @@ class Site:
         return found
 
     def steps(self, job):
-        """The steps of all progress events, in their order."""
-        steps, after = [], 0
+        """The steps whose metrics were reported, in their order, each with its attempt."""
+        steps, after, attempt = [], 0, 0
         while True:
             page = self.get(f"/v1/jobs/{job}/events?after={after}&limit=200")
             for event in page["data"]:
                 after = event["seq"]
-                if event["type"] == "progress":
-                    steps.append((event.get("attempt"), event["data"]["step"]))
+                if event["type"] == "status" and event["data"]["status"] == "starting":
+                    attempt += 1
+                if event["type"] == "metrics":
+                    steps.append((attempt, event["data"]["step"]))
             if not page["has_more"]:
                 return steps
 

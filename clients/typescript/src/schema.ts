@@ -267,6 +267,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/workers/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Wait for a request for completions
+         * @description An idle worker waits here for requests of clients, beside its waiting for jobs. What is asked comes with where its model
+         *     lies, which the worker may read until it has answered.
+         */
+        post: operations["wait_for_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/workers/{id}/calls/{call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a request for completions
+         * @description Replies in their order, a few at a time, with the number of those before: what is told again is taken once. A worker that
+         *     answers says something at least every five seconds, and stops when the answer is `cancel`: nobody listens any more.
+         */
+        post: operations["answer_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agent/workers/{id}/claim": {
         parameters: {
             query?: never;
@@ -3277,6 +3319,35 @@ export interface components {
             /** @description The whole row. */
             row: components["schemas"]["JsonObject"];
         };
+        /** @description A request for completions that an idle worker is to answer. */
+        Call: {
+            /**
+             * Format: int64
+             * @description The number that its replies name.
+             */
+            call: number;
+            /**
+             * @description What is asked: `model`, `input` (`chat` or `texts`), `samples`, `max_tokens`, `temperature`, `top_p`, `stop`, `seed`,
+             *     `logprobs` and `top_logprobs`.
+             */
+            order: components["schemas"]["JsonObject"];
+            /** @description Where the model lies, as a model among the `materials` of an assignment. */
+            model: components["schemas"]["JsonObject"];
+        };
+        /** @description What a worker says to a request for completions. */
+        CallReplies: {
+            /**
+             * Format: int64
+             * @description How many it has said before.
+             */
+            first: number;
+            /**
+             * @description `"accepted"` or `"busy"`; then `{"began": {"prompt_tokens"}}`, `{"piece": {"choice", "text", "tokens"}}` and `{"ended":
+             *     {"choice", "finish", "tokens"}}`, with `"alive"` where nothing is new; at last `"done"` or `{"failed": {"code",
+             *     "message"}}`.
+             */
+            replies: unknown[];
+        };
         /** @description A device as a waiting job sees it. */
         CandidateDevice: {
             /** @example cuda:0 */
@@ -6119,6 +6190,11 @@ export interface components {
              * @example 4711
              */
             reference?: string | null;
+            /**
+             * @description The cluster's machine that it has.
+             * @example node-17
+             */
+            node?: string | null;
             /** @description What the cluster says of it, or why it is over. */
             message?: string | null;
             /**
@@ -10750,6 +10826,156 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such worker, or it was taken for dead. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    wait_for_call: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for news at most, 0 to 30. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Call"];
+                };
+            };
+            /** @description There is none yet; ask again */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such worker, or it was taken for dead. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    answer_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker */
+                id: string;
+                /** @description The request */
+                call: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallReplies"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description There is no such worker, or it was taken for dead. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */

@@ -36,6 +36,8 @@ from .budget_spec import BudgetSpec
 from .builtin_dataset import BuiltinDataset
 from .builtin_dataset_list import BuiltinDatasetList
 from .builtin_row import BuiltinRow
+from .call import Call
+from .call_replies import CallReplies
 from .candidate_device import CandidateDevice
 from .chat_choice import ChatChoice
 from .chat_completion import ChatCompletion
@@ -460,6 +462,8 @@ __all__ = (
     "BuiltinDataset",
     "BuiltinDatasetList",
     "BuiltinRow",
+    "Call",
+    "CallReplies",
     "CandidateDevice",
     "ChatChoice",
     "ChatCompletion",

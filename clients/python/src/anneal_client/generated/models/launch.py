@@ -30,6 +30,7 @@ class Launch:
                 this server; `ended`; `failed`, the cluster refused it or its machine never came to work.
             created_at (int): Unix seconds.
             reference (None | str | Unset): What the cluster calls it.
+            node (None | str | Unset): The cluster's machine that it has.
             message (None | str | Unset): What the cluster says of it, or why it is over.
             submitted_at (int | None | Unset): Unix seconds at which the cluster had it.
             began_at (int | None | Unset): Unix seconds at which its machine began to work for this server.
@@ -46,6 +47,7 @@ class Launch:
     status: str
     created_at: int
     reference: None | str | Unset = UNSET
+    node: None | str | Unset = UNSET
     message: None | str | Unset = UNSET
     submitted_at: int | None | Unset = UNSET
     began_at: int | None | Unset = UNSET
@@ -75,6 +77,12 @@ class Launch:
             reference = UNSET
         else:
             reference = self.reference
+
+        node: None | str | Unset
+        if isinstance(self.node, Unset):
+            node = UNSET
+        else:
+            node = self.node
 
         message: None | str | Unset
         if isinstance(self.message, Unset):
@@ -120,6 +128,8 @@ class Launch:
         })
         if reference is not UNSET:
             field_dict["reference"] = reference
+        if node is not UNSET:
+            field_dict["node"] = node
         if message is not UNSET:
             field_dict["message"] = message
         if submitted_at is not UNSET:
@@ -162,6 +172,15 @@ class Launch:
             return cast(None | str | Unset, data)
 
         reference = _parse_reference(d.pop("reference", UNSET))
+
+        def _parse_node(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        node = _parse_node(d.pop("node", UNSET))
 
         def _parse_message(data: object) -> None | str | Unset:
             if data is None:
@@ -218,6 +237,7 @@ class Launch:
             status=status,
             created_at=created_at,
             reference=reference,
+            node=node,
             message=message,
             submitted_at=submitted_at,
             began_at=began_at,
