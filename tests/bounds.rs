@@ -180,7 +180,7 @@ fn name_things(body: &mut Value, job: &str) {
 fn with_ids(path: &str, job: &str) -> String {
     if path.starts_with("/v1/agent/") {
         let worker = WorkerId::generate().to_string();
-        return path.replace("{job}", job).replace("{attempt}", "1").replace("{id}", &worker);
+        return path.replace("{job}", job).replace("{attempt}", "1").replace("{call}", "1").replace("{id}", &worker);
     }
     let id = match path.split('/').nth(2).unwrap_or_default() {
         "jobs" | "fine_tuning" => job.to_owned(),
