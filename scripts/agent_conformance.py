@@ -147,7 +147,8 @@ class Site:
         self.until("the server answers", lambda: self.get("/readyz", raw=True), SOON)
 
     def start(self, name="under-test"):
-        folder = os.path.join(self.folder, f"worker-{time.monotonic_ns()}")
+        # The same each time, so that it is the same machine.
+        folder = os.path.join(self.folder, f"worker-{name}")
         told = {
             "ANNEAL_AGENT_SERVER": self.relay.url if self.relay else self.base,
             "ANNEAL_AGENT_TOKEN_FILE": self.token,

@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, timeout};
 
-use super::{WaitParams, worker};
+use super::{WaitParams, worker, wrong};
 use crate::api::App;
 use crate::api::access::Agent;
 use crate::api::error::{Problem, ProblemBody};
@@ -217,10 +217,11 @@ pub async fn answer_call(
     Segments(id, call): Segments<WorkerId, u64>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Answer>, Problem> {
-    let replies: CallReplies = read(&body)?;
-    if replies.replies.len() > MAX_EVENTS {
-        return Err(super::wrong("/replies", format!("has at most {MAX_EVENTS} replies")));
+    // Their number before their words.
+    if body["replies"].as_array().is_some_and(|replies| replies.len() > MAX_EVENTS) {
+        return Err(wrong("/replies", format!("has at most {MAX_EVENTS} replies")));
     }
+    let replies: CallReplies = read(&body)?;
     worker(&app, id).await?;
     Ok(Json(Answer { word: app.calls.pass(id, call, replies).await }))
 }
