@@ -15,7 +15,7 @@ command -v ip >/dev/null || needs+=(iproute2)
   { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needs[@]}"; } >/dev/null
 
 # One cluster at a time: the networks have names.
-exec 9>/run/lock/anneal-slurm
+exec 9>"${TMPDIR:-/tmp}/anneal-slurm.lock"
 flock 9
 
 folder=$(mktemp -d)
