@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use super::split_name;
 use super::system::is_ours;
 use super::{DeviceProcess, DeviceReading};
+use crate::job::launch::Size;
 
 /// Holds the text of a fault.
 pub const FAULT_FILE: &str = "fault";
@@ -80,13 +81,7 @@ fn fault_text(text: &str) -> String {
 
 /// Bytes of `24GiB`, `512MiB` or a plain number.
 fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (number, unit) = match (text.strip_suffix("GiB"), text.strip_suffix("MiB")) {
-        (Some(number), _) => (number, 1 << 30),
-        (None, Some(number)) => (number, 1 << 20),
-        (None, None) => (text, 1),
-    };
-    number.trim().parse::<u64>().ok()?.checked_mul(unit)
+    text.parse::<Size>().ok().map(|size| size.0)
 }
 
 #[cfg(test)]

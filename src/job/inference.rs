@@ -38,6 +38,9 @@ pub struct Order {
 /// The longest completion for whoever does not say.
 pub const DEFAULT_MAX_TOKENS: u32 = 256;
 
+/// What a built-in model without weights draws them from, where no job says.
+pub const SCRATCH_SEED: u64 = 0;
+
 /// What the model is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,6 +83,13 @@ pub enum Reply {
     Done,
     /// The order has no answer, or no more of it. Nothing follows.
     Failed(Fault),
+}
+
+impl Reply {
+    /// Whether nothing follows.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Busy | Self::Done | Self::Failed(_))
+    }
 }
 
 /// A part of a choice. Its pieces joined are its text.

@@ -20,7 +20,7 @@ use crate::engine::device::Device;
 use crate::engine::loading::ModelSource;
 use crate::engine::responder::{RespondError, Responder};
 use crate::engine::{EngineError, Stop};
-use crate::job::inference::{Fault, FaultCode, Order, Reply};
+use crate::job::inference::{Fault, FaultCode, Order, Reply, SCRATCH_SEED};
 use crate::job::spec::PromptSpec;
 use crate::job::{DeviceStatus, Failure, FailureKind, Phase};
 use crate::spec::ModelRef;
@@ -38,9 +38,6 @@ const HANDSHAKE: Duration = Duration::from_secs(1);
 const ALIVE: Duration = Duration::from_secs(5);
 /// Replies that may wait to be sent before the engine has to wait.
 const REPLY_QUEUE: usize = 64;
-
-/// What a built-in model without weights draws them from.
-const SCRATCH_SEED: u64 = 0;
 
 /// Where an idle worker takes requests.
 pub struct InferenceServer<'a> {

@@ -2,14 +2,14 @@
 //! than one.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::counts::Counted;
-use super::worker;
+use super::{locked, worker};
 use crate::api::App;
 use crate::api::error::Problem;
 use crate::clock;
@@ -35,10 +35,6 @@ struct Inner {
     heard: Mutex<BTreeMap<WorkerId, Held>>,
     /// When it was looked up that a worker is the caller's.
     known: Mutex<HashMap<(WorkerId, Option<ApiKeyId>), Instant>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Attendance {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Json;
@@ -16,22 +16,20 @@ use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, timeout};
 
-use super::{WaitParams, worker, wrong};
+use super::{WaitParams, locked, worker, wrong};
 use crate::api::App;
 use crate::api::access::Agent;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, Params, Segments, read};
 use crate::job::WorkerId;
 use crate::job::agent::{Answer, Call, CallReplies, MAX_EVENTS, Word};
-use crate::job::inference::{Order, Reply};
+use crate::job::inference::{Order, Reply, SCRATCH_SEED};
 use crate::spec::ModelRef;
 use crate::store::line::Line;
 use crate::store::{Location, StoredModel};
 
 /// How long whoever asked may take to read replies.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What a built-in model without weights draws them from.
-const SCRATCH_SEED: u64 = 0;
 
 /// Who waits for requests here, and which are being answered.
 #[derive(Default)]
@@ -77,10 +75,6 @@ impl Drop for Waits<'_> {
             waiting.remove(&self.device);
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Calls {
@@ -135,8 +129,7 @@ impl Calls {
             Ok::<_, io::Error>(timeout(Duration::ZERO, far.line.receiving.receive::<Order>()).await.is_err())
         };
         let listens = matches!(timeout(PATIENCE, passed).await, Ok(Ok(true)));
-        let is_last = |reply: &Reply| matches!(reply, Reply::Busy | Reply::Done | Reply::Failed(_));
-        if listens && !replies.replies.iter().any(is_last) {
+        if listens && !replies.replies.iter().any(Reply::is_last) {
             return Word::GoOn;
         }
         let mut all = locked(&self.open);

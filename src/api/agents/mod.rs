@@ -19,7 +19,7 @@ pub mod upload;
 pub mod worker;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -63,6 +63,11 @@ impl WaitParams {
 #[derive(Default)]
 pub struct Readable(Mutex<HashMap<Lease, Arc<[Location]>>>);
 
+/// What is behind a lock is whole between any two statements.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The worker `id`, if it is one of the caller's.
 async fn worker(app: &App, id: WorkerId) -> Result<AgentWorker, Problem> {
     Ok(app.store.agent_worker(id, app.caller).await?)
@@ -91,14 +96,14 @@ impl App {
             if Location::job(lease.job).holds(what) {
                 return Ok(true);
             }
-            let known = self.readable.0.lock().unwrap_or_else(PoisonError::into_inner).get(&lease).cloned();
+            let known = locked(&self.readable.0).get(&lease).cloned();
             let locations = match known {
                 Some(locations) => locations,
                 None => {
                     let claim = self.store.claimed(lease).await?;
                     let materials = self.store.materials(lease.job, &claim.spec).await?;
                     let locations: Arc<[Location]> = materials.locations().chain(&claim.resume).cloned().collect();
-                    let mut leases = self.readable.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut leases = locked(&self.readable.0);
                     if leases.len() >= MOST_LEASES {
                         leases.clear();
                     }

@@ -94,16 +94,15 @@ async fn answer(
     let reference = reference.map_or_else(|_| call.order.model.clone(), |reference| reference.to_string());
     models.put(&reference, member("model", call.model)?);
     let Ok(mut line) = ask(files, device, &call.order).await else { return send(vec![Reply::Busy]).await.map(drop) };
-    let is_last = |reply: &Reply| matches!(reply, Reply::Busy | Reply::Done | Reply::Failed(_));
     loop {
         let mut replies = vec![next(&mut line).await];
         while replies.len() < MAX_EVENTS
-            && !replies.last().is_some_and(is_last)
+            && !replies.last().is_some_and(Reply::is_last)
             && let Ok(reply) = timeout(GATHER, next(&mut line)).await
         {
             replies.push(reply);
         }
-        let is_over = replies.last().is_some_and(is_last);
+        let is_over = replies.last().is_some_and(Reply::is_last);
         // Without a listener the line is closed, which ends the worker's answer.
         if !send(replies).await? || is_over {
             return Ok(());
