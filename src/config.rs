@@ -2,7 +2,7 @@
 //! reader of the environment (through clap) and of the file.
 
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -89,6 +89,15 @@ pub struct SettingArgs {
     /// machine's own; none with SQLite]
     #[arg(long, env = "ANNEAL_HOST_NAME", value_name = "NAME", global = true)]
     pub host_name: Option<String>,
+
+    /// IP address of this machine for the other machines of a job on several [default: the one from which it talks to the server
+    /// or, of a server, to the world]
+    #[arg(long, env = "ANNEAL_RANK_ADDRESS", value_name = "ADDR", global = true)]
+    pub rank_address: Option<IpAddr>,
+
+    /// Address of an OpenTelemetry collector that traces are sent to over HTTP (OTLP) [default: none; nothing is traced]
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", global = true)]
+    pub otlp_endpoint: Option<String>,
 
     /// Address and port of the API; one that is not a loopback address needs an API key first, see `anneal keys`
     /// [default: 127.0.0.1:8080]
@@ -250,6 +259,9 @@ pub struct Config {
     pub redirect_downloads: bool,
     pub drain_seconds: u64,
     pub host_name: String,
+    pub rank_address: Option<IpAddr>,
+    /// None: nothing is traced.
+    pub otlp_endpoint: Option<String>,
     pub listen: SocketAddr,
     pub devices: String,
     pub threads: usize,
@@ -289,6 +301,8 @@ impl Config {
         let config = Self {
             names_data_dir: data_dir.is_some(),
             data_dir: data_dir.unwrap_or_else(|| PathBuf::from("anneal-data")),
+            rank_address: args.rank_address.or(file.rank_address),
+            otlp_endpoint: args.otlp_endpoint.or(file.otlp_endpoint).filter(|url| !url.is_empty()),
             host_name: args.host_name.or(file.host_name).unwrap_or_else(|| host_name(database.as_ref())),
             database,
             artifacts: args.artifacts.or(file.artifacts),
@@ -375,6 +389,9 @@ impl Config {
         }
         if self.drain_seconds > 3600 {
             return wrong("drain_seconds", "must be at most 3600");
+        }
+        if self.otlp_endpoint.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            return wrong("otlp_endpoint", "must be a URL of http or https, such as http://127.0.0.1:4318");
         }
         if !is_host_name(&self.host_name) {
             return wrong("host_name", "must be 1 to 63 lower-case letters, digits, `-`, `.` and `_`");

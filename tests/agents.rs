@@ -1,66 +1,25 @@
 //! Machines without the database: agents that run a server's jobs over its API, whatever becomes of the way there.
 
+#[path = "common/agent.rs"]
+mod agent;
 #[path = "common/cable.rs"]
 mod cable;
 mod common;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use agent::Agent;
 use cable::Cable;
-use common::{PATIENCE, Server, anneal, data_dir, signal, small_spec};
+use common::{PATIENCE, Server, anneal, data_dir, small_spec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// How long a worker may be silent in these tests.
 const LEASE: u64 = 3;
-
-/// An agent with one device, in a data directory of its own.
-struct Agent {
-    child: Child,
-    _folder: TempDir,
-}
-
-impl Agent {
-    fn start(server: &str, name: &str) -> Self {
-        Self::start_in(data_dir(), server, name, &[])
-    }
-
-    fn start_in(folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
-        command.args(["worker", "--server", server, "--host-name", name, "--log", "warn", "--threads", "1"]);
-        command.args(["--devices", "simulated:4GiB", "--data-dir"]).arg(folder.path()).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains(&format!("as `{name}`")), "the agent said: {line}");
-        Self { child, _folder: folder }
-    }
-
-    fn workers(&self) -> Vec<u32> {
-        let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().unwrap();
-        String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
-    }
-
-    /// Ends it and its workers at once, as a machine that loses its power.
-    fn kill(&mut self) {
-        let workers = self.workers();
-        signal(self.child.id(), "KILL");
-        workers.into_iter().for_each(|pid| signal(pid, "KILL"));
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            self.kill();
-        }
-    }
-}
 
 /// A server that runs no jobs itself.
 fn server(data: &Path) -> Server {
@@ -156,6 +115,19 @@ fn a_job_on_an_agent_makes_what_it_makes_on_the_server() {
         (&devices["data"][0]["id"], &devices["data"][0]["status"]),
         (&json!("box-1/simulated:0"), &json!("idle"))
     );
+    // A copy of the model that the agent's disk has changed is brought again.
+    let copies = std::fs::read_dir(agent.folder().join("models")).unwrap().map(|entry| entry.unwrap().path());
+    let copy = copies.map(|model| model.join("model.safetensors")).find(|file| file.exists()).unwrap();
+    let mut bytes = std::fs::read(&copy).unwrap();
+    let place = bytes.len() - 7;
+    bytes[place] ^= 0x40;
+    std::fs::write(&copy, &bytes).unwrap();
+    let jobs = other.get("/v1/jobs").json();
+    let first = jobs["data"].as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned();
+    let again = other.submit(&other.job(&first)["spec"]);
+    assert_eq!(weights(&other, &again), made[1].0);
+    bytes[place] ^= 0x40;
+    assert!(std::fs::read(&copy).unwrap() == bytes, "the copy is good again");
     drop(agent);
     // What an operator watches, by the names that the dashboard asks for.
     let metrics = String::from_utf8(other.get("/metrics").bytes).unwrap();

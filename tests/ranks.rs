@@ -100,6 +100,83 @@ fn adapters_and_matrices_end_with_several_ranks_as_with_one() {
     }
 }
 
+/// Moments that are divided among the ranks change no bit of what these end with, whatever kind they are, and memory is less.
+#[test]
+fn ranks_that_divide_the_moments_end_as_ranks_that_keep_all() {
+    let data = data_dir();
+    let server = start(data.path());
+    for (what, optimizer, devices) in [
+        ("AdamW", json!({"learning_rate": 1e-4}), 2),
+        ("AdamW in codes", json!({"learning_rate": 1e-4, "state": "int8"}), 3),
+        ("weights and moments in bf16", json!({"learning_rate": 1e-4, "state": "bf16", "masters": "bf16"}), 2),
+        ("Muon", json!({"type": "muon", "learning_rate": 1e-4}), 3),
+    ] {
+        let of = |sharded: bool| {
+            let mut spec = spec(devices);
+            spec["optimizer"] = optimizer.clone();
+            if sharded {
+                spec["optimizer"]["sharded"] = json!(true);
+            }
+            server.wait(&server.submit(&spec))
+        };
+        let (whole, divided) = (of(false), of(true));
+        assert_eq!(weights(&server, &divided).1, weights(&server, &whole).1, "{what}");
+        let memory = |job: &Value| job["memory_bytes"].as_u64().unwrap();
+        assert!(memory(&divided) < memory(&whole), "{what}: {} and {}", memory(&divided), memory(&whole));
+    }
+}
+
+/// A state that the ranks have only together is saved by all of them, and taken up by however many there are.
+#[test]
+fn a_job_with_divided_moments_rests_and_goes_on_with_other_ranks() {
+    let data = data_dir();
+    let server = start(data.path());
+    let mut spec = spec(2);
+    spec["objective"] = json!({"type": "grpo", "group_size": 4});
+    spec["train"]["steps"] = json!(24);
+    spec["optimizer"]["sharded"] = json!(true);
+    // Nothing is saved but where the job rests.
+    spec["checkpoints"]["every_steps"] = json!(100);
+    let calm = server.wait(&server.submit(&spec));
+    let expected = weights(&server, &calm).1;
+    let rest = |spec: &Value| {
+        let job = server.submit(spec);
+        server.wait_until(&job, |job| job["step"].as_u64() >= Some(4));
+        server.post(&format!("/v1/jobs/{job}/pause"), &json!({}));
+        server.wait_until(&job, |job| job["status"] == "paused");
+        assert!(server.job(&job)["step"].as_u64() >= Some(4));
+        job
+    };
+    let job = rest(&spec);
+    server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+    let done = server.wait(&job);
+    assert_eq!((&done["attempt"], weights(&server, &done).1), (&json!(2), expected));
+
+    // What two have saved goes on with one and with three, within rounding.
+    spec["resources"]["elastic"] = json!(true);
+    spec["objective"] = json!({"type": "sft"});
+    spec["dataset"] = json!({"train": "builtin:arithmetic"});
+    let whole = weights(&server, &server.wait(&server.submit(&spec))).0;
+    let job = rest(&spec);
+    // Two of the three devices are taken.
+    let mut long = small_spec();
+    long["objective"] = json!({"type": "sft"});
+    long["train"]["steps"] = json!(100_000);
+    let others = [server.submit(&long), server.submit(&long)];
+    others.iter().for_each(|job| drop(server.wait_until(job, |job| job["status"] == "running")));
+    server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+    let done = server.wait(&job);
+    others.iter().for_each(|job| drop(server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}))));
+    let attempts = server.get(&format!("/v1/jobs/{job}/attempts")).json();
+    let devices =
+        attempts["data"].as_array().unwrap().iter().rev().map(|attempt| attempt["devices"].as_array().unwrap().len());
+    assert_eq!(devices.collect::<Vec<_>>(), [2, 1]);
+    for (name, values) in &weights(&server, &done).0 {
+        let off = values.iter().zip(&whole[name]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(off < 1e-5, "{name} is off by {off}");
+    }
+}
+
 /// The processes that another one has started.
 fn children(pid: u32) -> Vec<u32> {
     let output = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-use anneal::job::placement::{Placement, Request, Slot};
+use anneal::job::placement::{Placement, Request, Shape, Slot};
 use anneal::job::{DeviceStatus, JobId};
 
 const GIB: u64 = 1 << 30;
@@ -192,7 +192,9 @@ fn a_day_of_a_fleet_starves_nobody() {
         now += 1.0;
         while fleet.jobs.len() < jobs && arrives <= now {
             let (width, left) = (random.width(), random.lognormal(mean).clamp(1.0, 86_400.0));
-            let request = Request { job: JobId::generate(), priority: 0, devices: width, memory: 20 * GIB, base: None };
+            let shape = Shape::of_one_host(width);
+            let (job, elastic, memory) = (JobId::generate(), false, 20 * GIB);
+            let request = Request { job, priority: 0, shape, elastic, memory, base: None };
             let job =
                 Job { request, arrived: arrives, left, began: 0.0, devices: Vec::new(), starts: 0, first_start: None };
             fleet.queue.push_back(fleet.jobs.len());
@@ -217,7 +219,7 @@ fn report(fleet: &mut Fleet, devices: usize, arrivals_end: f64) {
     for job in &fleet.jobs {
         assert_eq!(job.left, 0.0, "a job has not ended");
         let wait = job.first_start.expect("it began") - job.arrived;
-        waits.entry(job.request.devices).or_default().push(wait);
+        waits.entry(job.request.shape.devices()).or_default().push(wait);
     }
     println!("{devices} devices, {} jobs in {:.1} h", fleet.jobs.len(), arrivals_end / 3600.0);
     println!("busy {:.1} % until the last came", 100.0 * fleet.busy_seconds / (devices as f64 * arrivals_end));

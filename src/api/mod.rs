@@ -60,6 +60,7 @@ mod signing_keys;
 mod strangers;
 mod tail;
 pub mod templates;
+mod trace;
 mod unread;
 mod verifiable;
 pub mod verifiers;
@@ -340,6 +341,7 @@ fn agents() -> Routes {
         .of(Kind::Serves, files)
         .of(Kind::Serves, routes!(agents::lease::get_lease))
         .of(Kind::Serves, routes!(agents::heed::heed_lease))
+        .of(Kind::Serves, routes!(agents::rendezvous::open_rendezvous))
         .of(Kind::Serves, routes!(agents::events::report_events))
         .of(Kind::Serves, routes!(agents::artifact::add_artifact))
         .of(Kind::Serves, routes!(agents::end::end_attempt))
@@ -401,7 +403,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         .layer(middleware::map_request(compress::only_what_is_read))
         .layer(middleware::from_fn(browser::protect))
         .layer(middleware::from_fn(unread::read_on))
-        .layer(TraceLayer::new_for_http())
+        .layer(TraceLayer::new_for_http().make_span_with(trace::begin).on_response(trace::end))
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
         .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid));
     Service { router, audit }

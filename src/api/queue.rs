@@ -100,7 +100,7 @@ impl From<waiting::Waiting> for Waiting {
             message: waiting.message,
             position: waiting.position,
             behind: waiting.behind.map(|job| job.to_string()),
-            devices_needed: waiting.request.devices,
+            devices_needed: waiting.request.least().devices(),
             devices_idle: waiting.devices_idle,
             memory_needed: waiting.request.memory,
             candidates: candidates.collect(),

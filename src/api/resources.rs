@@ -1,6 +1,7 @@
 //! What a spec asks of devices, compared with the devices that there are: found at submission, so that nothing waits
 //! for a machine that will never come.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::blocking::blocking;
@@ -8,8 +9,9 @@ use super::error::Problem;
 use super::resolve::{Model, ModelFiles};
 use crate::job::FieldError;
 use crate::job::device::{gibibytes, split_name};
-use crate::job::memory::{self, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
+use crate::job::memory::{self, Machine, MemoryNeed, PROMPT_TOKENS, Sampled};
 use crate::job::placement::Base;
+use crate::job::resources::ResourceSpec;
 use crate::job::spec::{Precision, SamplingSpec};
 use crate::spec::Resolved;
 use crate::store::Store;
@@ -18,7 +20,7 @@ use crate::store::Store;
 pub type Saving = (&'static str, u64);
 
 /// The sizes of a model, from its files' headers.
-pub async fn shape(files: &ModelFiles) -> Result<Result<Shape, FieldError>, Problem> {
+pub async fn shape(files: &ModelFiles) -> Result<Result<memory::Shape, FieldError>, Problem> {
     let inspected = match files {
         ModelFiles::Builtin(builtin) => builtin.inspect(),
         ModelFiles::Path(_) => {
@@ -44,7 +46,7 @@ pub async fn machine(store: &Store) -> Result<Machine, Problem> {
 /// What a job needs that samples `group` completions a prompt and trains nothing.
 pub async fn of_sampling(
     store: &Store,
-    shape: &Shape,
+    shape: &memory::Shape,
     (sampling, precision): (&SamplingSpec, Precision),
     group: u32,
 ) -> Result<MemoryNeed, Problem> {
@@ -61,12 +63,13 @@ pub fn base(resolved: &Resolved, model: &Model, need: &MemoryNeed) -> Option<Bas
 /// Refuses what no state of this server's devices could ever satisfy. `savings` are what would lower the need.
 pub async fn check(
     store: &Store,
-    devices: u32,
+    spec: &ResourceSpec,
     need: &MemoryNeed,
     savings: impl FnOnce() -> Vec<Saving>,
 ) -> Result<Vec<FieldError>, Problem> {
     let rows = store.devices(crate::clock::now()).await?;
-    // The devices of a job are on one host: that which comes closest to what is asked for.
+    let shape = spec.least();
+    let devices = shape.each;
     let mut hosts: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for row in &rows {
         hosts.entry(split_name(&row.name).0).or_default().push(row.memory_total);
@@ -75,8 +78,19 @@ pub async fn check(
         let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
         (fitting.min(devices as usize), memories.len() >= devices as usize, memories.iter().max().copied())
     };
-    let best = hosts.into_values().max_by_key(fit).unwrap_or_default();
-    Ok(refusal(&best, devices, need, savings).into_iter().collect())
+    let mut hosts: Vec<Vec<u64>> = hosts.into_values().collect();
+    if !hosts.is_empty() && shape.hosts == 1 {
+        hosts.extend(store.offered().iter().map(|machine| vec![machine.memory; machine.devices as usize]));
+    }
+    hosts.sort_by_key(|memories| Reverse(fit(memories)));
+    if !hosts.is_empty() && hosts.len() < shape.hosts as usize {
+        let detail =
+            format!("{shape} are asked for, and there are {}; start more agents, or ask for fewer", hosts.len());
+        return Ok(vec![FieldError::new("/resources/hosts", "too_few_devices", detail)]);
+    }
+    // Of those that come closest to what is asked for, the last one that is needed.
+    let last = hosts.into_iter().nth(shape.hosts as usize - 1).unwrap_or_default();
+    Ok(refusal(&last, devices, need, savings).into_iter().collect())
 }
 
 fn refusal(

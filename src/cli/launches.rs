@@ -41,7 +41,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn table<'a>(launches: impl IntoIterator<Item = &'a Value>) -> String {
+pub(super) fn table<'a>(launches: impl IntoIterator<Item = &'a Value>) -> String {
     let mut table = Table::new(&["ID", "LAUNCHER", "STATUS", "REFERENCE", "NODE", "JOB", ">DEVICES", "MESSAGE"]);
     for launch in launches {
         table.row([

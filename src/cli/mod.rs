@@ -270,11 +270,11 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     }
     match cli.command {
         Command::Serve(args) => {
-            telemetry::start(&config.log)?;
+            let _telemetry = telemetry::start(&config.log, config.otlp_endpoint.as_deref())?;
             serve::run(config, &args)
         }
         Command::Worker(args) => {
-            telemetry::start(&config.log)?;
+            let _telemetry = telemetry::start(&config.log, config.otlp_endpoint.as_deref())?;
             worker::run(config, args)
         }
         Command::Sandbox(args) => sandbox::run(&args),

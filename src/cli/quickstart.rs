@@ -34,7 +34,7 @@ pub struct Args {
 pub fn run(mut config: Config, args: &Args) -> anyhow::Result<ExitCode> {
     // The progress bar is the output; the log, and that of the workers, only speaks up when something is wrong.
     config.log = String::from("warn");
-    telemetry::start(&config.log)?;
+    let _telemetry = telemetry::start(&config.log, config.otlp_endpoint.as_deref())?;
     config.listen.set_port(0);
     let mut spec: Value = serde_json::from_str(SPEC).context("the built-in spec is broken")?;
     if let Some(steps) = args.steps {

@@ -22,7 +22,7 @@ use crate::import;
 use crate::launcher;
 use crate::outbound::Guard;
 use crate::push;
-use crate::store::{Files, ProjectLimits, Store, StoreError};
+use crate::store::{Files, Offered, ProjectLimits, Store, StoreError};
 use crate::verifier::{Outside, sandbox};
 use crate::webhook;
 use crate::worker::copies::Copies;
@@ -111,6 +111,9 @@ impl Server {
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
+        let offered = config.launchers.iter();
+        let offered = offered.map(|launcher| Offered { devices: launcher.max_devices, memory: launcher.memory.0 });
+        store.set_offered(offered.collect());
         let verifiers = config.verifiers.clone().of_server(address, readings.len());
         let (leave, leaving) = watch::channel(false);
         let settings = settings(config, webhook_guard.clone(), verifiers.clone(), leaving);
@@ -282,6 +285,12 @@ pub(super) fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
         String::from("--log"),
         config.log.clone(),
     ];
+    if let Some(collector) = &config.otlp_endpoint {
+        arguments.extend([String::from("--otlp-endpoint"), collector.clone()]);
+    }
+    if let Some(address) = config.rank_address {
+        arguments.extend([String::from("--rank-address"), address.to_string()]);
+    }
     if let Some(bytes) = config.worker_memory_bytes {
         arguments.extend([String::from("--worker-memory-bytes"), bytes.to_string()]);
     }

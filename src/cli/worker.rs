@@ -47,6 +47,9 @@ pub struct Args {
     /// The job and attempt to take part in
     #[arg(long, hide = true, value_parser = parse_lease)]
     lease: Option<Lease>,
+    /// Rank 0 is on another machine; standard input says where
+    #[arg(long, hide = true, requires = "rank")]
+    far: bool,
     /// End when standard input closes, which tells that the supervisor is gone
     #[arg(long, hide = true)]
     supervised: bool,
@@ -84,7 +87,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             Some(way) => Arc::new(Remote::new(way, id, Files::open(&config.data_dir)?)?),
         };
         if let (Some(rank), Some(lease)) = (args.rank, args.lease) {
-            take_part(&ledger, (&args.device, &config.verifiers), rank, lease).await?;
+            take_part(&ledger, (&args.device, &config.verifiers), (rank, args.far), lease).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let (stop, shutdown) = watch::channel(false);
@@ -108,6 +111,7 @@ pub fn run(config: Config, args: Args) -> anyhow::Result<ExitCode> {
             reading,
             lease_seconds: config.lease_seconds,
             watchdog: Duration::from_secs(config.watchdog_seconds),
+            rank_address: config.rank_address,
             outside: config.verifiers,
             hang: simulated.map(|folder| folder.join(HANG_FILE)),
             once: args.agent.once,

@@ -20,6 +20,7 @@ use super::ops::logprob::Reading;
 use super::ops::norm::Normed;
 use super::projection::{Lengths, LowRank, Norm, NormOf, Projection};
 use super::rows::{self, CachedRow};
+use super::shares::Shares;
 use crate::job::memory::Machine;
 use crate::job::spec::{Masters, MomentState, SampledCache, SamplingSpec};
 use crate::modelfile::architecture::{Activation, TensorSpec};
@@ -580,7 +581,13 @@ pub trait Training: Storage {
         ranks: &dyn Collective,
     ) -> Result<()>;
 
-    /// The given step of the optimizer, which may use the gradients up. A weight without gradient is an internal error,
+    /// The places of the weights, in the order in which these stand in memory.
+    fn order(&self, parameters: &Self::Parameters) -> Vec<usize>;
+
+    /// After a step of the optimizer that every rank took for its share of the weights: takes over those of the others.
+    fn spread(&self, parameters: &Self::Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<()>;
+
+    /// The given step of the optimizer, which may use the gradients up; weights without moments stay as they are. A weight without gradient is an internal error,
     /// because every weight takes part in every forward pass.
     fn update(
         &self,

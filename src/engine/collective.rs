@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Debug};
 use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,9 @@ pub trait Collective: Send + Sync + Debug {
 
     /// The bytes of every rank, in the order of the ranks.
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
+
+    /// The bytes of every rank, in the order of the ranks, for rank 0 alone; the others learn nothing.
+    fn tell_first(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
 
     /// Replaces numbers by their sums over all ranks.
     fn sum(&self, numbers: &mut [f32]) -> Result<()>;
@@ -75,6 +79,12 @@ impl dyn Collective + '_ {
         index % self.size() == self.rank()
     }
 
+    /// What rank 0 says, which may know what the others do not.
+    pub fn first_says<T: Serialize + DeserializeOwned>(&self, own: T) -> Result<T> {
+        let all = self.gather_values(own)?;
+        all.into_iter().next().ok_or_else(|| EngineError::Internal(String::from("between ranks: nobody spoke")))
+    }
+
     /// The results of pieces of work of which every rank did its own, in the order of the pieces.
     pub fn collect<T: Serialize + DeserializeOwned>(&self, own: Vec<T>) -> Result<Vec<T>> {
         let mut all: Vec<_> = self.gather_values(own)?.into_iter().map(Vec::into_iter).collect();
@@ -100,6 +110,10 @@ impl Collective for Alone {
         Ok(vec![own.to_vec()])
     }
 
+    fn tell_first(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.gather(own)
+    }
+
     fn sum(&self, _numbers: &mut [f32]) -> Result<()> {
         Ok(())
     }
@@ -120,11 +134,53 @@ pub struct Watch {
     pub patience: Duration,
     /// Looks whether to stop; it is also rank 0's own sign of life.
     pub look: Arc<dyn Fn() -> Option<Stop> + Send + Sync>,
+    /// The machine of a rank is to be free.
+    pub leave: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Watch({:?})", self.patience)
+    }
+}
+
+/// A connection between two ranks.
+#[derive(Debug)]
+pub enum Link {
+    /// Of one machine.
+    Near(UnixStream),
+    /// Of two, which have proved to each other who they are.
+    Far(TcpStream),
+}
+
+impl Link {
+    fn set_read_timeout(&self, timeout: Duration) -> std::io::Result<()> {
+        match self {
+            Self::Near(stream) => stream.set_read_timeout(Some(timeout)),
+            Self::Far(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+}
+
+impl Read for Link {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Near(stream) => stream.read(buffer),
+            Self::Far(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Near(stream) => stream.write(bytes),
+            Self::Far(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -137,19 +193,21 @@ enum Kind {
     Sign,
     /// Why the rank ends.
     Failure,
+    /// The rank's machine is to be free: the job is to be saved and to go on elsewhere.
+    Leave,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Data, Self::Sign, Self::Failure];
+    const ALL: [Self; 4] = [Self::Data, Self::Sign, Self::Failure, Self::Leave];
 }
 
-/// Ranks that are processes of one machine, connected through rank 0.
+/// Ranks that are processes of one machine or of several, connected through rank 0.
 #[derive(Debug)]
 pub struct Sockets {
     rank: usize,
     size: usize,
     /// Rank 0 has one to each other rank, the others one to rank 0.
-    links: Mutex<Vec<UnixStream>>,
+    links: Mutex<Vec<Link>>,
     /// Rank 0's.
     watch: Option<Watch>,
     /// Exchanges so far; the ranks must be at the same one.
@@ -158,26 +216,29 @@ pub struct Sockets {
     signed: Mutex<Instant>,
     /// Whether the devices sum among themselves.
     joined: AtomicBool,
+    /// Whether this rank's machine is to be free, which rank 0 was not told yet.
+    leaves: AtomicBool,
 }
 
 impl Sockets {
     /// Rank 0, with its connections to ranks 1, 2, ...
-    pub fn hub(links: Vec<UnixStream>, watch: Watch) -> Self {
+    pub fn hub(links: Vec<Link>, watch: Watch) -> Self {
         let size = links.len() + 1;
         Self::new(0, size, links, Some(watch))
     }
 
     /// Another rank, with its connection to rank 0.
-    pub fn spoke(rank: usize, size: usize, link: UnixStream) -> Self {
+    pub fn spoke(rank: usize, size: usize, link: Link) -> Self {
         Self::new(rank, size, vec![link], None)
     }
 
-    fn new(rank: usize, size: usize, links: Vec<UnixStream>, watch: Option<Watch>) -> Self {
+    fn new(rank: usize, size: usize, links: Vec<Link>, watch: Option<Watch>) -> Self {
         let (exchanges, signed) = (AtomicU64::new(0), Mutex::new(Instant::now()));
-        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, joined: AtomicBool::new(false) }
+        let (joined, leaves) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, joined, leaves }
     }
 
-    fn links(&self) -> MutexGuard<'_, Vec<UnixStream>> {
+    fn links(&self) -> MutexGuard<'_, Vec<Link>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,6 +249,11 @@ impl Sockets {
             *signed = Instant::now();
             drop(send(&mut self.links()[0], Kind::Sign, 0, &[]));
         }
+    }
+
+    /// Has rank 0 told, with what this rank says next, that its machine is to be free.
+    pub fn leave(&self) {
+        self.leaves.store(true, Ordering::Relaxed);
     }
 
     /// Tells rank 0 why this one ends. Without rank 0 there is nobody to tell.
@@ -202,6 +268,9 @@ impl Sockets {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let mut links = self.links();
         let Some(watch) = &self.watch else {
+            if self.leaves.swap(false, Ordering::Relaxed) {
+                send(&mut links[0], Kind::Leave, 0, &[]).map_err(|error| lost(0, &error))?;
+            }
             send(&mut links[0], Kind::Data, number, own).map_err(|error| lost(0, &error))?;
             let (_, other, bytes) = receive(&mut links[0]).map_err(|error| lost(0, &error))?;
             return if other == number { Ok(bytes) } else { Err(diverged(0)) };
@@ -219,32 +288,32 @@ impl Sockets {
 }
 
 /// Waits for a rank's part of an exchange, as long as it gives signs of life and rank 0 is not to stop.
-fn watched(link: &mut UnixStream, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
+fn watched(link: &mut Link, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
     let mut heard = Instant::now();
     let failed = |error: &std::io::Error| lost(rank, error);
     loop {
-        link.set_read_timeout(Some(LOOK)).map_err(|error| failed(&error))?;
+        link.set_read_timeout(LOOK).map_err(|error| failed(&error))?;
         let mut first = [0];
         match link.read(&mut first) {
             Ok(0) => return Err(lost(rank, &ErrorKind::UnexpectedEof.into())),
             Ok(_) => {
                 // What has begun comes whole.
-                link.set_read_timeout(Some(watch.patience)).map_err(|error| failed(&error))?;
+                link.set_read_timeout(watch.patience).map_err(|error| failed(&error))?;
                 heard = Instant::now();
                 let (kind, other, bytes) = rest_of(link, first[0]).map_err(|error| failed(&error))?;
                 match kind {
                     Kind::Data if other == number => return Ok(bytes),
                     Kind::Data => return Err(diverged(rank)),
                     Kind::Sign => {}
+                    Kind::Leave => (watch.leave)(),
                     Kind::Failure => {
                         let failure = serde_json::from_slice(&bytes).map_err(|error| failed(&error.into()))?;
                         return Err(EngineError::Rank { rank, failure });
                     }
                 }
             }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) =>
-            {
+            // Unlike a wait that is over, a connection that is has `TimedOut`.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                 if heard.elapsed() > watch.patience {
                     return Err(gone(rank, format!("no sign of life for {} s", watch.patience.as_secs())));
                 }
@@ -267,6 +336,9 @@ fn lost(rank: usize, error: &std::io::Error) -> EngineError {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
             gone(rank, String::from("its process has ended; its log says why"))
+        }
+        ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            gone(rank, String::from("its machine cannot be reached"))
         }
         _ => gone(rank, format!("its process cannot be talked to: {error}")),
     }
@@ -303,6 +375,15 @@ impl Collective for Sockets {
             rest = &behind[bytes.len()..];
         }
         if all.len() == self.size { Ok(all) } else { Err(diverged(0)) }
+    }
+
+    fn tell_first(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let mut told = Vec::new();
+        self.exchange(own, |all| {
+            told = all;
+            Ok(Vec::new())
+        })?;
+        Ok(told)
     }
 
     fn sum(&self, numbers: &mut [f32]) -> Result<()> {
@@ -353,7 +434,7 @@ impl Collective for Sockets {
     }
 }
 
-fn send(link: &mut UnixStream, kind: Kind, number: u64, bytes: &[u8]) -> std::io::Result<()> {
+fn send(link: &mut Link, kind: Kind, number: u64, bytes: &[u8]) -> std::io::Result<()> {
     let mut head = vec![Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0) as u8];
     head.extend(number.to_le_bytes());
     head.extend((bytes.len() as u64).to_le_bytes());
@@ -361,14 +442,14 @@ fn send(link: &mut UnixStream, kind: Kind, number: u64, bytes: &[u8]) -> std::io
     link.write_all(bytes)
 }
 
-fn receive(link: &mut UnixStream) -> std::io::Result<(Kind, u64, Vec<u8>)> {
+fn receive(link: &mut Link) -> std::io::Result<(Kind, u64, Vec<u8>)> {
     let mut first = [0];
     link.read_exact(&mut first)?;
     rest_of(link, first[0])
 }
 
 /// The rest of a message whose first byte was read.
-fn rest_of(link: &mut UnixStream, first: u8) -> std::io::Result<(Kind, u64, Vec<u8>)> {
+fn rest_of(link: &mut Link, first: u8) -> std::io::Result<(Kind, u64, Vec<u8>)> {
     let unknown = || std::io::Error::other("a message of no known kind");
     let kind = *Kind::ALL.get(usize::from(first)).ok_or_else(unknown)?;
     let mut numbers = [[0; 8]; 2];
@@ -388,10 +469,19 @@ fn rest_of(link: &mut UnixStream, first: u8) -> std::io::Result<(Kind, u64, Vec<
 mod tests {
     use super::*;
 
+    fn pair() -> (Link, Link) {
+        let (one, other) = UnixStream::pair().unwrap();
+        (Link::Near(one), Link::Near(other))
+    }
+
     /// Runs `work` on so many ranks, as threads.
     fn ranks<T: Send>(size: usize, work: impl Fn(&Sockets) -> T + Sync) -> Vec<T> {
-        let (hub, spokes): (Vec<_>, Vec<_>) = (1..size).map(|_| UnixStream::pair().unwrap()).unzip();
-        let watch = Watch { patience: Duration::from_secs(30), look: Arc::new(|| None) };
+        let (hub, spokes): (Vec<_>, Vec<_>) = (1..size).map(|_| pair()).unzip();
+        let left = Arc::new(AtomicBool::new(false));
+        let leaving = Arc::clone(&left);
+        let look = move || leaving.load(Ordering::Relaxed).then_some(Stop::Drain);
+        let leave = Arc::new(move || left.store(true, Ordering::Relaxed));
+        let watch = Watch { patience: Duration::from_secs(30), look: Arc::new(look), leave };
         let mut all = vec![Sockets::hub(hub, watch)];
         all.extend((1..).zip(spokes).map(|(rank, link)| Sockets::spoke(rank, size, link)));
         std::thread::scope(|scope| {
@@ -409,6 +499,8 @@ mod tests {
                 collective.sum(&mut numbers).unwrap();
                 let own: Vec<usize> = (0..7).filter(|index| (collective as &dyn Collective).owns(*index)).collect();
                 let names = (collective as &dyn Collective).gather_values(format!("rank {rank}")).unwrap();
+                let told = collective.tell_first(&[rank as u8]).unwrap();
+                assert_eq!(told, if rank == 0 { (0..size).map(|rank| vec![rank as u8]).collect() } else { Vec::new() });
                 (
                     numbers,
                     (collective as &dyn Collective).collect(own).unwrap(),
@@ -472,9 +564,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_that_is_to_leave_has_the_job_saved() {
+        let results = ranks(2, |sockets| {
+            if sockets.rank() == 1 {
+                sockets.leave();
+            }
+            sockets.gather(b"here").err()
+        });
+        assert!(matches!(results[0], Some(EngineError::Stopped(Stop::Drain))), "{results:?}");
+    }
+
+    #[test]
     fn rank_0_stops_while_it_waits_and_a_silent_rank_is_given_up() {
         let wait = |watch: Watch, sign: bool| {
-            let (hub, link) = UnixStream::pair().unwrap();
+            let (hub, link) = pair();
             let (hub, spoke) = (Sockets::hub(vec![hub], watch), Sockets::spoke(1, 2, link));
             *spoke.signed.lock().unwrap() -= SIGNS;
             if sign {
@@ -482,10 +585,10 @@ mod tests {
             }
             hub.gather(b"here").unwrap_err()
         };
-        let look = Arc::new(|| Some(Stop::Cancel));
-        let stopped = wait(Watch { patience: Duration::from_secs(30), look }, true);
+        let (look, leave) = (Arc::new(|| Some(Stop::Cancel)), Arc::new(|| ()));
+        let stopped = wait(Watch { patience: Duration::from_secs(30), look, leave: leave.clone() }, true);
         assert!(matches!(stopped, EngineError::Stopped(Stop::Cancel)));
-        let silent = wait(Watch { patience: Duration::from_millis(150), look: Arc::new(|| None) }, false);
+        let silent = wait(Watch { patience: Duration::from_millis(150), look: Arc::new(|| None), leave }, false);
         assert!(matches!(silent, EngineError::Rank { rank: 1, .. }), "{silent}");
     }
 }

@@ -118,6 +118,11 @@ pub trait Driver: Send + Sync + Debug {
         Ok(false)
     }
 
+    /// Gives f32 numbers of one of the processes that joined to all of them.
+    fn broadcast(&self, _at: Pointer, _len: usize, _rank: usize) -> Result<()> {
+        Err(DeviceError::Unusable(String::from("the device has not joined others")))
+    }
+
     /// Replaces f32 numbers by their sums over the processes that joined.
     fn sum_over_ranks(&self, _at: Pointer, _len: usize) -> Result<()> {
         Err(DeviceError::Unusable(String::from("the device has not joined others")))

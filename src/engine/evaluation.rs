@@ -60,7 +60,11 @@ fn evaluate_on<B: Backend>(
     let per_part = (PART / u64::from(job.spec.samples)).max(1);
     let parts = prompts.div_ceil(per_part);
     reporter.phase(Phase::Evaluating, 0)?;
-    for part in (0..parts).filter(|part| !has_part(&job.actor.directory, *part)) {
+    for part in 0..parts {
+        // Others may be on machines that have no parts.
+        if job.actor.collective.first_says(has_part(&job.actor.directory, part))? {
+            continue;
+        }
         let range = part * per_part..prompts.min((part + 1) * per_part);
         let rows: Vec<(u64, usize)> = range.map(|visit| (visit, job.rows.number(visit as usize))).collect();
         let request = RolloutRequest {

@@ -41,6 +41,7 @@ pub mod sample;
 mod sample_log;
 pub mod sampler;
 pub mod schedule;
+pub mod shares;
 mod state;
 mod step;
 pub mod train;

@@ -112,6 +112,15 @@ impl Packed {
         Self::Int8 { codes, scales }
     }
 
+    /// Whether there are none, as of a weight that another rank steps.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::F32(values) => values.is_empty(),
+            Self::Bf16(values) => values.is_empty(),
+            Self::Int8 { codes, .. } => codes.is_empty(),
+        }
+    }
+
     /// Whether they are of a kind, and as many.
     pub fn fits(&self, state: MomentState, len: usize) -> bool {
         match (self, state) {

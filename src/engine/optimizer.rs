@@ -10,12 +10,14 @@ use safetensors::tensor::Metadata;
 use safetensors::{Dtype, View};
 
 use super::backend::{Backend, Moments, Update};
+use super::collective::Collective;
 use super::cpu::Cpu;
 use super::error::EngineError;
 use super::kernels::narrow::BLOCK;
 use super::kernels::update;
 use super::model::weights::{Weights, little_endian};
 use super::moments::{Begin, Muon, Order, Packed};
+use super::shares::Shares;
 use crate::job::spec::{MomentState, OptimizerKind, OptimizerSpec};
 
 /// First and second moments by the names that checkpoints have for them.
@@ -31,6 +33,8 @@ pub struct Optimizer<B: Backend = Cpu> {
     spec: OptimizerSpec,
     /// By the weights' places the rows of the matrices in them that take Muon; none where a weight takes AdamW.
     matrices: Vec<Vec<usize>>,
+    /// Of several ranks whose moments are divided among them.
+    shares: Option<Shares>,
     /// Steps taken; the bias correction depends on it.
     taken: u64,
     /// First and second moments, from the first step on.
@@ -47,22 +51,48 @@ impl<B: Backend> Optimizer<B> {
                 described.into_iter().map(|tensor| weights.config().matrices(tensor)).collect::<Vec<_>>()
             }
         };
-        Self { spec: spec.clone(), matrices, taken: 0, moments: None }
+        Self { spec: spec.clone(), matrices, shares: None, taken: 0, moments: None }
+    }
+
+    /// The same optimizer for one of several ranks, if the spec divides moments among them.
+    pub fn among(self, weights: &Weights<B>, ranks: &dyn Collective) -> Self {
+        if !self.spec.sharded || ranks.size() == 1 {
+            return self;
+        }
+        let lens: Vec<usize> = (0..weights.count()).map(|index| weights.len_of(index)).collect();
+        let order = weights.backend().order(weights.parameters());
+        Self { shares: Some(Shares::new(ranks.rank(), ranks.size(), &lens, &order)), ..self }
+    }
+
+    /// Whether other ranks keep moments that this one does not have.
+    pub fn is_sharded(&self) -> bool {
+        self.shares.is_some()
     }
 
     /// Bytes that the moments take.
     pub fn bytes(&self, weights: &Weights<B>) -> u64 {
-        let with_one = (0..weights.count()).filter(|index| !self.has(Order::Second, *index));
-        let with_one = with_one.map(|index| weights.len_of(index)).sum::<usize>();
-        self.spec.state.bytes(weights.parameter_count() as u64, with_one as u64)
+        let numbers = |order: Order| -> u64 {
+            let own = (0..weights.count()).filter(|index| self.has(order, *index));
+            own.map(|index| weights.len_of(index) as u64).sum()
+        };
+        let all = numbers(Order::First);
+        self.spec.state.bytes(all, all - numbers(Order::Second))
     }
 
-    /// Whether a weight has moments of an order.
+    /// Whether this rank keeps moments of an order of a weight.
     fn has(&self, order: Order, index: usize) -> bool {
-        order == Order::First || self.matrices[index].is_empty()
+        (order == Order::First || self.matrices[index].is_empty())
+            && self.shares.as_ref().is_none_or(|shares| shares.is_own(index))
     }
 
-    /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's.
+    /// Takes over what the last step of other ranks made of their shares of the weights, and gives them this one's.
+    pub fn spread(&self, weights: &Weights<B>, ranks: &dyn Collective) -> Result<(), EngineError> {
+        let Some(shares) = &self.shares else { return Ok(()) };
+        weights.backend().spread(weights.parameters(), shares, ranks)
+    }
+
+    /// One update with `gradients * scale`, whose global norm is `norm`, clipped to the spec's. Of several ranks with shares
+    /// each takes it for its own, and [`Self::spread`] comes after.
     pub fn step(
         &mut self,
         weights: &Weights<B>,
@@ -121,7 +151,7 @@ impl<B: Backend> Optimizer<B> {
         weights.backend().moments(weights.parameters(), (self.spec.state, order), begin)
     }
 
-    /// The state as named tensors (`first.<name>`, `second.<name>`, and `.scales` of both) for a checkpoint, and the steps
+    /// This rank's state as named tensors (`first.<name>`, `second.<name>`, and `.scales` of both) for a checkpoint, and the steps
     /// taken.
     pub fn state<'a>(&'a self, weights: &Weights<B>) -> (u64, SavedMoments<'a, B::Moments>) {
         let mut tensors = Vec::new();
@@ -138,13 +168,16 @@ impl<B: Backend> Optimizer<B> {
         (self.taken, tensors)
     }
 
-    /// Takes over a state that was saved in a file.
-    pub fn restore(&mut self, weights: &Weights<B>, taken: u64, path: &Path) -> Result<(), EngineError> {
-        let saved = Saved::open(path)?;
+    /// Takes over a state that was saved in files, of however many ranks.
+    pub fn restore(&mut self, weights: &Weights<B>, taken: u64, paths: &[PathBuf]) -> Result<(), EngineError> {
+        let saved = paths.iter().map(|path| Saved::open(path)).collect::<Result<Vec<_>, _>>()?;
         let known = |(order, which): (Order, &str)| -> Result<Vec<Option<Packed>>, EngineError> {
             let of = |index: usize| {
                 let name = format!("{which}.{}", weights.name(index));
-                let found = if self.has(order, index) { saved.moments(&name)? } else { None };
+                let mut found = None;
+                for file in saved.iter().filter(|_| self.has(order, index)) {
+                    found = found.or(file.moments(&name)?);
+                }
                 let Some(packed) = found else { return Ok(None) };
                 let (kind, len) = (self.spec.state, weights.len_of(index));
                 // A device keeps codes in blocks of its own and saves what they stand for.
@@ -314,7 +347,7 @@ mod tests {
                 let file = tempfile::NamedTempFile::new().unwrap();
                 write_safetensors(file.path(), tensors).unwrap();
                 optimizer = Optimizer::new(spec, &weights);
-                optimizer.restore(&weights, taken, file.path()).unwrap();
+                optimizer.restore(&weights, taken, &[file.path().to_owned()]).unwrap();
             }
             let mut sum = GradientSum::default();
             let mut taken = sum.take(0, weights.len_of(0));
@@ -483,7 +516,7 @@ mod tests {
         let refused = |spec: &OptimizerSpec, weights: &Weights, saved: &[u8]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), saved).unwrap();
-            Optimizer::new(spec, weights).restore(weights, taken, file.path()).is_err()
+            Optimizer::new(spec, weights).restore(weights, taken, &[file.path().to_owned()]).is_err()
         };
         assert!(!refused(&of(MomentState::Bf16), &weights, &saved));
         assert!(refused(&of(MomentState::Int8), &weights, &saved));

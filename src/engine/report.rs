@@ -18,6 +18,11 @@ pub trait Reporter {
     /// Whether to stop; asked before every micro-batch and after every sampled token.
     fn should_stop(&self) -> Option<Stop>;
 
+    /// Whether the job is to be saved and to stop, where `should_stop` keeps that for the end of a step.
+    fn is_to_rest(&self) -> bool {
+        false
+    }
+
     fn check(&self) -> Result<(), EngineError> {
         self.should_stop().map_or(Ok(()), |stop| Err(EngineError::Stopped(stop)))
     }

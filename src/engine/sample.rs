@@ -45,7 +45,8 @@ fn sample_on<B: Backend>(
     let per_part = (PART / u64::from(job.spec.group_size)).max(1);
     let parts = job.spec.prompts.div_ceil(per_part);
     for part in 0..parts {
-        if rollout_set::has_part(&job.actor.directory, part) {
+        // Others may be on machines that have no parts.
+        if job.actor.collective.first_says(rollout_set::has_part(&job.actor.directory, part))? {
             continue;
         }
         let range = part * per_part..job.spec.prompts.min((part + 1) * per_part);

@@ -3,7 +3,8 @@
 //! A training checkpoint has everything a resumed run needs: weights, optimizer moments, counters, evaluations so
 //! far and the scored completions of the round under way. A finished model is a complete Hugging Face directory.
 
-use std::path::Path;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ use crate::modelfile::adapter;
 use crate::objective::Objective;
 
 const OPTIMIZER: &str = "optimizer.safetensors";
+/// Bytes of another rank's part of it that come at a time.
+const PIECE: u64 = 16 << 20;
 const STATE: &str = "state.json";
 const ROLLOUTS: &str = "rollouts.jsonl";
 /// What is known of the rows, where they are drawn by it.
@@ -60,6 +63,11 @@ pub(super) struct Stored<B: Backend> {
     weights: Safetensors,
 }
 
+/// The file of the part of the optimizer's state that another rank than the first has.
+fn of_rank(rank: usize) -> String {
+    format!("optimizer-{rank}.safetensors")
+}
+
 impl<B: Backend> Trainer<'_, B> {
     /// Writes a training checkpoint.
     pub(super) fn save(&self) -> Result<Saved, EngineError> {
@@ -73,6 +81,9 @@ impl<B: Backend> Trainer<'_, B> {
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             write_safetensors(&dir.join(OPTIMIZER), tensors)?;
             self.actor.weights.backend().check()?;
+            if self.optimizer.is_sharded() {
+                self.receive_moments(dir)?;
+            }
             let state = State {
                 step: self.step,
                 optimizer_steps,
@@ -89,6 +100,47 @@ impl<B: Backend> Trainer<'_, B> {
             }
             Ok(ArtifactSummary::Checkpoint)
         })
+    }
+
+    /// Gives rank 0 this rank's part of the optimizer's state, while it writes a training checkpoint.
+    pub(super) fn send_moments(&self) -> Result<(), EngineError> {
+        let folder = &self.job.actor.directory;
+        std::fs::create_dir_all(folder).map_err(|e| EngineError::io("creating", folder, e))?;
+        // Written to the disk first, so that there is memory for one tensor of it at a time.
+        let path = folder.join(of_rank(self.ranks().rank()));
+        write_safetensors(&path, self.optimizer.state(&self.actor.weights).1)?;
+        self.actor.weights.backend().check()?;
+        let io = |e| EngineError::io("reading", &path, e);
+        let mut file = std::fs::File::open(&path).map_err(io)?;
+        // It needs no name any more, also when this process ends here.
+        std::fs::remove_file(&path).map_err(io)?;
+        let size = file.metadata().map_err(io)?.len();
+        let most = self.ranks().gather_values(size)?.into_iter().max().unwrap_or(0);
+        for _ in 0..most.div_ceil(PIECE) {
+            let mut piece = Vec::new();
+            (&mut file).take(PIECE).read_to_end(&mut piece).map_err(io)?;
+            self.ranks().tell_first(&piece)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the parts of the other ranks beside that of rank 0.
+    fn receive_moments(&self, folder: &Path) -> Result<(), EngineError> {
+        let ranks = self.ranks();
+        let mut files = Vec::new();
+        for rank in 1..ranks.size() {
+            let path = folder.join(of_rank(rank));
+            let file = std::fs::File::create(&path).map_err(|e| EngineError::io("creating", &path, e))?;
+            files.push((path, file));
+        }
+        let most = ranks.gather_values(0_u64)?.into_iter().max().unwrap_or(0);
+        for _ in 0..most.div_ceil(PIECE) {
+            let pieces = ranks.tell_first(&[])?;
+            for ((path, file), piece) in files.iter_mut().zip(&pieces[1..]) {
+                file.write_all(piece).map_err(|e| EngineError::io("writing", path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads a training checkpoint after checking its digests, but for the weights, which have room in one place only.
@@ -110,8 +162,11 @@ impl<B: Backend> Trainer<'_, B> {
             code: "checkpoint_corrupt",
             detail: format!("{}: {error}", directory.display()),
         })?;
-        let mut optimizer = Optimizer::new(&self.job.spec.optimizer, own);
-        optimizer.restore(own, state.optimizer_steps, &directory.join(OPTIMIZER))?;
+        let mut optimizer = Optimizer::new(&self.job.spec.optimizer, own).among(own, self.ranks());
+        // However many ranks there were.
+        let parts = (1..).map(|rank| directory.join(of_rank(rank))).take_while(|path| path.exists());
+        let parts: Vec<PathBuf> = std::iter::once(directory.join(OPTIMIZER)).chain(parts).collect();
+        optimizer.restore(own, state.optimizer_steps, &parts)?;
         Ok(Stored { state, rollouts, rates, objective, optimizer, weights })
     }
 

@@ -264,6 +264,7 @@ impl<B: Backend> Trainer<'_, B> {
         let norm = self.actor.weights.backend().gradient_norm(&gradients, 1.0 / normalizer)?;
         self.check_finite(loss, norm)?;
         self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
+        self.optimizer.spread(&self.actor.weights, self.ranks())?;
         self.actor.decoder.measure()?;
         let mut metrics = vec![
             ("loss", loss),

@@ -87,13 +87,39 @@ fn run_on<B: Backend>(
         }
         warn_of_leakage(job, reporter)?;
     }
-    let result = trainer.run(reporter);
+    let result =
+        if trainer.optimizer.is_sharded() { trainer.run(&mut AtSteps(reporter)) } else { trainer.run(reporter) };
     trainer.sample.flush();
-    if matches!(result, Err(EngineError::Stopped(Stop::Drain))) && trainer.ranks().is_first() {
-        let saved = trainer.save()?;
-        reporter.artifact(&saved)?;
+    if matches!(result, Err(EngineError::Stopped(Stop::Drain))) {
+        if trainer.ranks().is_first() {
+            let saved = trainer.save()?;
+            reporter.artifact(&saved)?;
+        } else if trainer.optimizer.is_sharded() {
+            trainer.send_moments()?;
+        }
     }
     result
+}
+
+/// A reporter of ranks that have the state only together: it is not amid a step that they stop to save it.
+struct AtSteps<'a>(&'a mut dyn Reporter);
+
+impl Reporter for AtSteps<'_> {
+    fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
+        self.0.event(event)
+    }
+
+    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop> {
+        self.0.artifact(saved)
+    }
+
+    fn should_stop(&self) -> Option<Stop> {
+        self.0.should_stop().filter(|stop| *stop != Stop::Drain)
+    }
+
+    fn is_to_rest(&self) -> bool {
+        self.0.should_stop() == Some(Stop::Drain)
+    }
 }
 
 /// Says so when held-out prompts are trained on.
@@ -173,12 +199,14 @@ impl<B: Backend> Trainer<'_, B> {
                 continue;
             }
             if self.rollouts.is_empty() && self.samples() {
+                self.agree_to_go_on(reporter)?;
                 self.begin_round(round, reporter)?;
             } else if self.ranks().is_first() {
                 self.sample.reopen(round, &self.rollouts);
             }
             reporter.phase(Phase::Training, self.step)?;
             while self.step < range.end {
+                self.agree_to_go_on(reporter)?;
                 let groups = self.groups_of_step(round)?;
                 let mut metrics = self.train_step(&groups, reporter)?;
                 metrics.extend(std::mem::take(&mut self.sampled));
@@ -437,10 +465,18 @@ impl<B: Backend> Trainer<'_, B> {
 
     fn save_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         if !self.ranks().is_first() {
-            return Ok(());
+            return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
         let saved = self.save()?;
         Ok(reporter.artifact(&saved)?)
+    }
+
+    /// Of ranks that have the state only together: whether they are to save it and to stop here, as rank 0 was told.
+    fn agree_to_go_on(&self, reporter: &dyn Reporter) -> Result<(), EngineError> {
+        if !self.optimizer.is_sharded() {
+            return Ok(());
+        }
+        if self.ranks().first_says(reporter.is_to_rest())? { Err(EngineError::Stopped(Stop::Drain)) } else { Ok(()) }
     }
 }

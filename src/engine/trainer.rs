@@ -115,7 +115,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
             Some(teacher) => Some(load_teacher(teacher, job.spec.teacher_sha256(), &actor)?),
             None => None,
         };
-        let optimizer = Optimizer::new(&job.spec.optimizer, &actor.weights);
+        let ranks = job.actor.collective.as_ref();
+        let optimizer = Optimizer::new(&job.spec.optimizer, &actor.weights).among(&actor.weights, ranks);
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
             // What is free depends on those beside it, and placement has counted on no more.

@@ -13,6 +13,7 @@ use super::ImportError;
 use super::pieces::Pieces;
 use super::plan::{Origin, Plan, Planned, Stamp};
 use crate::hub::{Digester, Hub};
+use crate::job::ManifestFile;
 use crate::job::digest::hex;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -45,14 +46,21 @@ pub fn copy(source: &Path, target: &Path, mut tell: impl FnMut(u64) -> bool) -> 
     Ok(done)
 }
 
-/// Brings what is missing to `folder`, and returns the SHA-256 of all weights. `tell` learns of the bytes that are there and
+/// Weights that are there.
+pub struct Weights {
+    /// SHA-256 of all of them, one after the other.
+    pub sha256: String,
+    pub files: Vec<ManifestFile>,
+}
+
+/// Brings what is missing to `folder`, and returns what the weights were found to be. `tell` learns of the bytes that are there and
 /// says whether to go on.
 pub fn complete(
     folder: &Path,
     plan: &Plan,
     hub: &Hub,
     mut tell: impl FnMut(u64) -> bool,
-) -> Result<String, ImportError> {
+) -> Result<Weights, ImportError> {
     match &plan.origin {
         Origin::Disk => complete_from_disk(folder, plan, tell),
         Origin::Hub { repository, commit } => {
@@ -73,7 +81,7 @@ pub fn complete(
     }
 }
 
-fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> bool) -> Result<String, ImportError> {
+fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> bool) -> Result<Weights, ImportError> {
     let sources = || plan.weights.iter().map(|file| (Path::new(&file.from), file));
     let unchanged = || {
         let changed = sources().find(|(path, file)| Stamp::of(path).ok() != file.stamp);
@@ -82,7 +90,7 @@ fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> b
     unchanged()?;
     // Reading for the digest and writing take each other's time where there is one processor, and otherwise not.
     let goes_on = AtomicBool::new(true);
-    let sha256 = std::thread::scope(|scope| {
+    let found = std::thread::scope(|scope| {
         let digest = scope.spawn(|| digest(sources(), || goes_on.load(Ordering::Relaxed)));
         let mut done = plan.small_bytes;
         let copied = sources().try_for_each(|(source, file)| {
@@ -98,21 +106,21 @@ fn complete_from_disk(folder: &Path, plan: &Plan, mut tell: impl FnMut(u64) -> b
         copied.and(digest)
     })?;
     unchanged()?;
-    Ok(sha256)
+    Ok(found)
 }
 
-/// The SHA-256 of files one after the other, each of which is compared with what was announced of it, as long as `goes_on`.
+/// The SHA-256 of files, each of which is compared with what was announced of it, as long as `goes_on`.
 fn digest<'a>(
     files: impl Iterator<Item = (impl AsRef<Path>, &'a Planned)>,
     mut goes_on: impl FnMut() -> bool,
-) -> Result<String, ImportError> {
-    let mut all = Sha256::new();
+) -> Result<Weights, ImportError> {
+    let (mut all, mut found) = (Sha256::new(), Vec::new());
     let mut chunk = vec![0; CHUNK_BYTES];
     for (path, file) in files {
         let path = path.as_ref();
         let failed = |error| ImportError::io("reading", path, error);
         let mut reader = File::open(path).map_err(failed)?;
-        let mut own = Digester::new(file.digest.as_ref(), file.bytes);
+        let (mut own, mut one) = (Digester::new(file.digest.as_ref(), file.bytes), Sha256::new());
         loop {
             if !goes_on() {
                 return Err(ImportError::Stopped);
@@ -122,9 +130,11 @@ fn digest<'a>(
                 break;
             }
             all.update(&chunk[..count]);
+            one.update(&chunk[..count]);
             own.update(&chunk[..count]);
         }
+        found.push(ManifestFile { path: file.name.clone(), size: file.bytes, sha256: hex(&one.finalize()) });
         own.finish().map_err(|mismatch| ImportError::mismatch(&file.name, &mismatch))?;
     }
-    Ok(hex(&all.finalize()))
+    Ok(Weights { sha256: hex(&all.finalize()), files: found })
 }

@@ -11,14 +11,14 @@ use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::ImportError;
-use super::complete::complete;
+use super::complete::{Weights, complete};
 use super::layout::Laid;
 use super::pieces::MARKS;
 use super::plan::Plan;
 use crate::clock;
 use crate::hub::Hub;
-use crate::job::digest::sha256_hex;
-use crate::job::{ModelId, ModelStatus};
+use crate::job::digest::{sha256_hex, sha256_of};
+use crate::job::{ManifestFile, ModelId, ModelStatus};
 use crate::modelfile::{Format, adapter, safetensors};
 use crate::store::{Location, ModelRow, RESERVE, Store, StoreError};
 
@@ -52,6 +52,7 @@ pub async fn begin(
         context_length: inspection.config.max_position_embeddings as u64,
         vocab_size: inspection.config.vocab_size as u64,
         weights_sha256: None,
+        files: Vec::new(),
         tokenizer_sha256: sha256_hex(&inspection.tokenizer_bytes),
         bytes: plan.small_bytes + plan.weight_bytes(),
         created_at: clock::now(),
@@ -154,13 +155,13 @@ pub async fn run(
 async fn end(
     store: &Store,
     model: &ModelRow,
-    result: Result<(String, Lock), ImportError>,
+    result: Result<(Weights, Lock), ImportError>,
 ) -> Result<Ended, StoreError> {
     let now = clock::now();
     let error = match result {
-        Ok((sha256, lock)) => {
+        Ok((Weights { sha256, files }, lock)) => {
             store.place().complete(&Location::model(model.id)).await?;
-            store.finish_import(model.id, &sha256, now).await?;
+            store.finish_import(model.id, &sha256, &files, now).await?;
             remove_if_deleted(store, model.id).await;
             lock.remove()?;
             return Ok(Ended::Here);
@@ -234,17 +235,35 @@ fn import(
     plan: &str,
     hub: &Hub,
     tell: impl FnMut(u64) -> bool,
-) -> Result<String, ImportError> {
+) -> Result<Weights, ImportError> {
     let plan: Plan = serde_json::from_str(plan).map_err(corrupt)?;
     has_room(store, missing(folder, &plan))?;
-    let sha256 = complete(folder, &plan, hub, tell)?;
+    let mut found = complete(folder, &plan, hub, tell)?;
     if let Some(file) = plan.weights.iter().find(|file| file.name == adapter::WEIGHTS) {
         safetensors::check_finite(&folder.join(&file.name))?;
     }
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| ImportError::io("syncing", folder, error))?;
-    Ok(sha256)
+    let weights: Vec<String> = found.files.iter().map(|file| file.path.clone()).collect();
+    for name in plain_files(folder)?.into_iter().filter(|name| !weights.contains(name)) {
+        let path = folder.join(&name);
+        let read = |error| ImportError::io("reading", &path, error);
+        let file = File::open(&path).map_err(read)?;
+        let size = file.metadata().map_err(read)?.len();
+        found.files.push(ManifestFile { path: name, size, sha256: sha256_of(file).map_err(read)? });
+    }
+    Ok(found)
+}
+
+/// The files of a model's folder, without those of the import.
+fn plain_files(folder: &Path) -> Result<Vec<String>, ImportError> {
+    let names = || -> io::Result<Vec<String>> {
+        let entries = std::fs::read_dir(folder)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.filter(|name| !name.as_ref().is_ok_and(|name| name.starts_with('.'))).collect()
+    };
+    names().map_err(|error| ImportError::io("listing", folder, error))
 }
 
 fn has_room(store: &Store, needed: u64) -> Result<(), ImportError> {

@@ -1,6 +1,8 @@
 //! What an agent, a machine without the database, and its server say to each other: the messages of `/v1/agent`. The server
 //! has the jobs, the agent the devices; docs/agents.md tells in which order they speak.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -145,6 +147,45 @@ pub struct WorkerBeat {
     pub held: Vec<HeldLease>,
 }
 
+/// A worker that can take a job.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRequest {
+    /// The jobs that it has, or has taken part in lately.
+    #[serde(default)]
+    #[schema(max_items = 64)]
+    pub held: Vec<HeldLease>,
+    /// Whether it also takes part in jobs whose first device is on another machine.
+    #[serde(default)]
+    pub takes_part: bool,
+}
+
+/// Where the first worker of a job waits for those of other machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rendezvous {
+    /// An IP address and a port, to which TCP connections are made.
+    #[schema(value_type = String, example = "192.0.2.7:41000")]
+    pub address: SocketAddr,
+    /// What both sides prove to each other that they know: 64 hexadecimal digits, made up for this attempt.
+    #[schema(
+        min_length = 64,
+        max_length = 64,
+        example = "5f0c2a9e4b7d1860f3a5c8e2d4b6097185f0c2a9e4b7d1860f3a5c8e2d4b6097"
+    )]
+    pub secret: String,
+}
+
+/// What a worker is in a job whose first device is on another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Part {
+    /// The number of its device among those of the job; 0 is the first.
+    pub rank: usize,
+    /// How many there are.
+    pub size: usize,
+    pub rendezvous: Rendezvous,
+}
+
 /// What time it is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ServerTime {
@@ -194,6 +235,12 @@ pub struct Assignment {
     /// Where lies what the job reads, by the ids under which its spec refers to it.
     #[schema(value_type = Object)]
     pub materials: Value,
+    /// Of a worker that takes part in a job of another, to which alone it talks: it claims nothing, and reports nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// The `traceparent` (W3C Trace Context) of the request that submitted the job, where requests are traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 /// What a worker wants to be told of a job that it runs.

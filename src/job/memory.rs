@@ -142,6 +142,8 @@ pub struct Beside {
     pub muon: bool,
     /// What weights that are trained are kept in.
     pub masters: Masters,
+    /// How many devices have the moments together.
+    pub shards: u32,
     /// The model that it starts from is kept once more.
     pub reference: bool,
     /// A model to learn from; nothing of it where it has the weights of the model.
@@ -178,7 +180,8 @@ pub fn of_training(
     beside: Beside,
     machine: &Machine,
 ) -> MemoryNeed {
-    let Beside { adapter, taken, magnitudes, int8, moments, muon, masters, reference, teacher, sampled } = beside;
+    let Beside { adapter, taken, magnitudes, int8, moments, muon, masters, shards, reference, teacher, sampled } =
+        beside;
     let trained = adapter.unwrap_or(shape.parameters);
     let with_one = match (muon, adapter) {
         (false, _) => 0,
@@ -207,7 +210,7 @@ pub fn of_training(
         program: program(shape, machine),
         model: masters
             .bytes(trained)
-            .saturating_add(moments.bytes(trained, with_one))
+            .saturating_add(share(moments.bytes(trained, with_one), shape, shards))
             .saturating_add(copied)
             .saturating_add(frozen),
         base,
@@ -222,6 +225,12 @@ pub fn of_training(
         loading: 0,
     };
     completed(shape, need, adapter.is_some())
+}
+
+/// The largest share of moments that a device of several has: a weight's are on one of them, and the largest is the embedding.
+fn share(moments: u64, shape: &Shape, shards: u32) -> u64 {
+    let embedding = shape.vocab_size.saturating_mul(shape.hidden_size).saturating_mul(8);
+    if shards < 2 { moments } else { (moments / u64::from(shards)).saturating_add(embedding / 2).min(moments) }
 }
 
 /// What a job needs that samples and trains nothing.
@@ -425,6 +434,7 @@ pub(super) mod tests {
         moments: MomentState::F32,
         muon: false,
         masters: Masters::F32,
+        shards: 1,
         reference: false,
         teacher: None,
         sampled: Some(SAMPLED),

@@ -41,6 +41,10 @@ pub struct OptimizerSpec {
     /// What the weights themselves are kept in while all of them are trained.
     #[serde(skip_serializing_if = "are_f32")]
     pub masters: Masters,
+    /// Whether each of a job's devices keeps the moments of a part of the weights only (stage 1 of ZeRO, arXiv 1910.02054).
+    /// The job is then saved at the end of a step when it is to rest.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sharded: bool,
 }
 
 const USUAL_MOMENTUM: f64 = 0.95;
@@ -141,6 +145,7 @@ impl Default for OptimizerSpec {
             max_grad_norm: 1.0,
             state: MomentState::F32,
             masters: Masters::F32,
+            sharded: false,
         }
     }
 }
@@ -182,7 +187,7 @@ mod tests {
         let read = |value| serde_json::from_value::<OptimizerSpec>(value).unwrap();
         let written = serde_json::to_value(OptimizerSpec::default()).unwrap();
         assert!(
-            ["type", "momentum", "state", "masters"].into_iter().all(|field| written.get(field).is_none()),
+            ["type", "momentum", "state", "masters", "sharded"].into_iter().all(|field| written.get(field).is_none()),
             "{written}"
         );
         let muon = json!({"type": "muon", "momentum": 0.9});

@@ -7,11 +7,15 @@
 //! for ever by jobs for one. A job that no running job's end would help (its devices are broken, taken, or not there)
 //! keeps nothing.
 //!
+//! The devices of a job are on one host, unless it asks for several, which then have as many of them each. A job that is
+//! elastic starts on the largest part of what it asks for that is free.
+//!
 //! A job that shares its model's frozen weights also starts on a device that jobs with the same weights hold, while
 //! there is room for all of it but the weights. Whoever waits for that device lets no more of them onto it. A job that
 //! has crashed runs alone, so that one that brings down its worker brings down others with it only once.
 
 use std::cmp::Reverse;
+use std::fmt;
 use std::ops::Range;
 
 use super::device::split_name;
@@ -116,8 +120,9 @@ impl Slot {
 pub struct Request {
     pub job: JobId,
     pub priority: i32,
-    /// How many devices it needs.
-    pub devices: u32,
+    pub shape: Shape,
+    /// Whether fewer devices will do.
+    pub elastic: bool,
     /// How many bytes it needs on each of them.
     pub memory: u64,
     /// What of it others have in common with it.
@@ -128,6 +133,53 @@ impl Request {
     /// What the queue is ordered by.
     pub fn rank(&self) -> (Reverse<i32>, JobId) {
         (Reverse(self.priority), self.job)
+    }
+
+    /// What it can start with, the most first: fewer hosts with as many devices, then fewer devices of one host.
+    pub fn shapes(&self) -> impl Iterator<Item = Shape> {
+        let Shape { hosts, each } = self.shape;
+        let on_fewer = (1..=hosts).rev().map(move |hosts| Shape { hosts, each });
+        let with_fewer = (1..each).rev().map(|each| Shape { hosts: 1, each });
+        on_fewer.chain(with_fewer).take(if self.elastic { usize::MAX } else { 1 })
+    }
+
+    /// The least that it can start with.
+    pub fn least(&self) -> Shape {
+        if self.elastic { Shape::of_one_host(1) } else { self.shape }
+    }
+}
+
+/// How many devices on how many hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    pub hosts: u32,
+    /// On each of them.
+    pub each: u32,
+}
+
+impl Shape {
+    pub fn of_one_host(devices: u32) -> Self {
+        Self { hosts: 1, each: devices }
+    }
+
+    /// So many devices in all, on so many hosts.
+    pub fn new(devices: u32, hosts: u32) -> Self {
+        Self { hosts, each: devices / hosts.max(1) }
+    }
+
+    pub fn devices(self) -> u32 {
+        self.hosts * self.each
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.hosts, self.each) {
+            (1, 1) => f.write_str("a device"),
+            (1, each) => write!(f, "{each} devices"),
+            (hosts, 1) => write!(f, "{hosts} machines with a device each"),
+            (hosts, each) => write!(f, "{hosts} machines with {each} devices each"),
+        }
     }
 }
 
@@ -145,8 +197,10 @@ pub enum Claimant {
 pub struct Placement {
     slots: Vec<Slot>,
     claimants: Vec<Option<Claimant>>,
-    /// Slots whose devices a job can have together: they are of one kind and on one host.
+    /// Slots of one kind on one host.
     groups: Vec<Range<usize>>,
+    /// The groups of each kind, in the order in which the kinds come.
+    kinds: Vec<Vec<usize>>,
 }
 
 impl Placement {
@@ -158,7 +212,15 @@ impl Placement {
             let begin = groups.last().map_or(0, |group| group.end);
             groups.push(begin..begin + group.len());
         }
-        Self { slots, claimants, groups }
+        let mut kinds: Vec<Vec<usize>> = Vec::new();
+        for (group, range) in groups.iter().enumerate() {
+            let kind = slots[range.start].kind();
+            match kinds.iter_mut().find(|others| slots[groups[others[0]].start].kind() == kind) {
+                Some(others) => others.push(group),
+                None => kinds.push(vec![group]),
+            }
+        }
+        Self { slots, claimants, groups, kinds }
     }
 
     pub fn slots(&self) -> &[Slot] {
@@ -199,65 +261,69 @@ impl Placement {
 
     /// Offers the free devices to the next job of the queue. Returns the devices on which it can start, in order.
     pub fn offer(&mut self, request: &Request) -> Option<Vec<usize>> {
-        let devices = request.devices as usize;
-        if let Some(usable) = self.usable(request) {
+        if let Some(usable) = request.shapes().find_map(|shape| self.usable(shape, request.memory)) {
             self.promise(&usable, Claimant::Starts(request.job));
             return Some(usable);
         }
-        let joined = self.free().find(|slot| devices == 1 && self.slots[*slot].joins(request));
+        let is_single = request.shape.devices() == 1;
+        let joined = self.free().find(|slot| is_single && self.slots[*slot].joins(request));
         if let Some(slot) = joined {
             self.promise(&[slot], Claimant::Starts(request.job));
             return Some(vec![slot]);
         }
-        // Where most of what it needs is free already.
-        let will = |group: &&Range<usize>| {
-            let slots = &self.slots[(*group).clone()];
-            slots.iter().filter(|slot| slot.will(request.memory)).count() >= devices
-        };
-        let kept = self.groups.iter().filter(will).map(|group| self.kept(group, request));
-        // Of equals the first.
-        let kept = kept.rev().max_by_key(Vec::len);
+        let kept = request.shapes().find_map(|shape| self.kept(shape, request.memory));
         self.promise(&kept.unwrap_or_default(), Claimant::Waits(request.job));
         None
     }
 
     /// The devices on which a job can start: the smallest that are large enough, where fewest stay free for others.
-    fn usable(&self, request: &Request) -> Option<Vec<usize>> {
-        let devices = request.devices as usize;
-        let mut best: Option<(u64, usize, Vec<usize>)> = None;
-        let mut kind = None;
-        for group in &self.groups {
-            // A kind that comes first is taken first.
-            let of_group = self.slots[group.start].kind();
-            if best.is_some() && kind != Some(of_group) {
-                continue;
+    fn usable(&self, shape: Shape, memory: u64) -> Option<Vec<usize>> {
+        let (hosts, each) = (shape.hosts as usize, shape.each as usize);
+        // A kind that comes first is taken first.
+        self.kinds.iter().find_map(|groups| {
+            // As many as there are hosts, the best first.
+            let mut best: Vec<((u64, usize), Vec<usize>)> = Vec::new();
+            for group in groups {
+                let can = |slot: &usize| self.claimants[*slot].is_none() && self.slots[*slot].can(memory);
+                let mut usable: Vec<usize> = self.groups[*group].clone().filter(can).collect();
+                if usable.len() < each {
+                    continue;
+                }
+                let free = usable.len();
+                usable.sort_by_key(|slot| self.slots[*slot].memory_total);
+                usable.truncate(each);
+                let largest = usable.last().map_or(0, |slot| self.slots[*slot].memory_total);
+                let place = best.partition_point(|(other, _)| *other <= (largest, free));
+                if place < hosts {
+                    best.insert(place, ((largest, free), usable));
+                    best.truncate(hosts);
+                }
             }
-            let can = |slot: &usize| self.claimants[*slot].is_none() && self.slots[*slot].can(request.memory);
-            let mut usable: Vec<usize> = group.clone().filter(can).collect();
-            if usable.len() < devices {
-                continue;
-            }
-            let free = usable.len();
-            usable.sort_by_key(|slot| self.slots[*slot].memory_total);
-            usable.truncate(devices);
-            let largest = usable.last().map_or(0, |slot| self.slots[*slot].memory_total);
+            let mut usable: Vec<usize> = best.iter().flat_map(|(_, usable)| usable).copied().collect();
             usable.sort_unstable();
-            if best.as_ref().is_none_or(|(least, fewest, _)| (largest, free) < (*least, *fewest)) {
-                best = Some((largest, free, usable));
-                kind = Some(of_group);
-            }
-        }
-        best.map(|(_, _, usable)| usable)
+            (best.len() == hosts).then_some(usable)
+        })
     }
 
-    /// The devices of a group that are kept for a job which waits for more of them.
-    fn kept(&self, group: &Range<usize>, request: &Request) -> Vec<usize> {
+    /// The devices that are kept for a job which waits for more of them: where most of what it needs is free already.
+    fn kept(&self, shape: Shape, memory: u64) -> Option<Vec<usize>> {
+        let (hosts, each) = (shape.hosts as usize, shape.each as usize);
         // A device that jobs share comes free only when no more join them.
         let keeps = |slot: &usize| {
             let slot = &self.slots[*slot];
-            slot.can(request.memory) || (slot.shared().is_some() && slot.will(request.memory))
+            slot.can(memory) || (slot.shared().is_some() && slot.will(memory))
         };
-        group.clone().filter(|slot| self.claimants[*slot].is_none()).filter(keeps).collect()
+        let will = |group: &&usize| self.slots[self.groups[**group].clone()].iter().filter(|s| s.will(memory)).count();
+        let of_kind = |groups: &Vec<usize>| {
+            let kept = |group: &usize| -> Vec<usize> {
+                self.groups[*group].clone().filter(|slot| self.claimants[*slot].is_none()).filter(keeps).collect()
+            };
+            let mut kept: Vec<Vec<usize>> = groups.iter().filter(|group| will(group) >= each).map(kept).collect();
+            // Of equals the first.
+            kept.sort_by_key(|kept| Reverse(kept.len()));
+            (kept.len() >= hosts).then(|| kept[..hosts].concat())
+        };
+        self.kinds.iter().rev().filter_map(of_kind).max_by_key(Vec::len)
     }
 
     fn promise(&mut self, slots: &[usize], claimant: Claimant) {
@@ -291,7 +357,14 @@ mod tests {
     }
 
     fn request(devices: u32, gib: u64) -> Request {
-        Request { job: JobId::generate(), priority: 0, devices, memory: gib * GIB, base: None }
+        Request {
+            job: JobId::generate(),
+            priority: 0,
+            shape: Shape::of_one_host(devices),
+            elastic: false,
+            memory: gib * GIB,
+            base: None,
+        }
     }
 
     /// A request of 10 GiB, 6 of them in a base.
@@ -321,6 +394,35 @@ mod tests {
         assert!(placement.offer(&request(4, 10)).is_none(), "no host has four");
         assert_eq!(placement.claimants().iter().flatten().count(), 2, "and for one that has none nothing is kept");
         assert_eq!(placement.offer(&request(3, 10)).unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_job_on_several_hosts_has_as_many_devices_on_each_or_waits_for_them() {
+        let names = ["a/cuda:0", "a/cuda:1", "b/cpu", "c/cuda:0", "c/cuda:1", "d/cuda:0"];
+        let named = |(slot, name): (Slot, &str)| Slot { name: name.to_owned(), ..slot };
+        let mut slots: Vec<Slot> = slots(&[80; 6]).into_iter().zip(names).map(named).collect();
+        let on = |devices, hosts| Request { shape: Shape::new(devices, hosts), ..request(1, 10) };
+        let offered = |slots: &[Slot], request: &Request| Placement::new(slots.to_vec()).offer(request);
+        assert_eq!(offered(&slots, &on(4, 2)), Some(vec![0, 1, 3, 4]));
+        assert_eq!(offered(&slots, &on(2, 2)), Some(vec![0, 5]), "the hosts on which fewest stay free");
+        assert_eq!(offered(&slots, &on(3, 3)), Some(vec![0, 3, 5]), "of one kind");
+        assert_eq!(offered(&slots, &on(4, 4)), None);
+        let elastic = |request: Request| Request { elastic: true, ..request };
+        assert_eq!(offered(&slots, &elastic(on(4, 4))), Some(vec![0, 3, 5]), "as many hosts as there are");
+
+        slots[1].status = DeviceStatus::Busy;
+        let mut placement = Placement::new(slots.clone());
+        let (wide, narrow) = (on(4, 2), request(1, 10));
+        assert_eq!(placement.offer(&wide), None);
+        let kept: Vec<bool> = placement.claimants().iter().map(Option::is_some).collect();
+        assert_eq!(kept, [true, false, false, true, true, false], "where most of it is free already");
+        assert_eq!(placement.offer(&narrow), Some(vec![5]));
+        assert_eq!(code(&placement, &wide, None), WaitCode::DevicesBusy);
+        assert_eq!(offered(&slots, &elastic(wide)), Some(vec![3, 4]), "what is free will do");
+        assert_eq!(offered(&slots[..2], &elastic(request(2, 10))), Some(vec![0]));
+        let told = explain(&Placement::new(slots), &on(9, 3), None, 1, NOW);
+        assert_eq!(told.code, WaitCode::NoDevice);
+        assert!(told.message.contains("3 machines with 3 devices each"), "{}", told.message);
     }
 
     #[test]
@@ -371,7 +473,7 @@ mod tests {
             [false, true],
             "one that never runs is not in the way"
         );
-        let wide = Request { devices: 2, ..sharing(1) };
+        let wide = Request { shape: Shape::of_one_host(2), ..sharing(1) };
         assert_eq!(offered(&slots, &[&wide]), [false]);
 
         hold(&mut slots[0], &sharing(1));

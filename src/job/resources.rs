@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FieldError;
+use super::placement::Shape;
 
 /// What a job runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +13,14 @@ pub struct ResourceSpec {
     /// How many devices the job holds from its begin to its end. It waits until as many are free together.
     #[schemars(range(min = 1, max = MAX_DEVICES))]
     pub devices: u32,
+    /// How many machines the devices are on, as many on each.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = MAX_HOSTS))]
+    pub hosts: u32,
+    /// Whether each attempt takes as many of the devices as are free when it begins, at least one. Results depend on how many
+    /// that were, within rounding.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub elastic: bool,
     /// How long the job waits for space, in seconds, each time that it finds the disk full; with 0 it fails at once.
     #[serde(skip_serializing_if = "is_usual_wait")]
     #[schemars(range(max = 31_536_000))]
@@ -30,18 +39,42 @@ fn is_usual_wait(seconds: &u64) -> bool {
     *seconds == STORAGE_WAIT_SECONDS
 }
 
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// The most devices that one job may ask for.
 pub const MAX_DEVICES: u32 = 64;
+/// The most machines that its devices may be on.
+pub const MAX_HOSTS: u32 = 16;
 
 impl Default for ResourceSpec {
     fn default() -> Self {
-        Self { devices: 1, storage_wait_seconds: STORAGE_WAIT_SECONDS, share_base: false }
+        Self { devices: 1, hosts: 1, elastic: false, storage_wait_seconds: STORAGE_WAIT_SECONDS, share_base: false }
     }
 }
 
 impl ResourceSpec {
-    /// Only frozen weights can be shared, and on one device; `frozen` says whether the job leaves some as they are.
+    /// All that the job asks for.
+    pub fn shape(&self) -> Shape {
+        Shape { hosts: self.hosts, each: self.devices / self.hosts.max(1) }
+    }
+
+    /// The least that it can start with.
+    pub fn least(&self) -> Shape {
+        if self.elastic { Shape::of_one_host(1) } else { self.shape() }
+    }
+
+    /// Machines have as many of the devices each. Only frozen weights can be shared, and on one device; `frozen` says whether
+    /// the job leaves some as they are.
     pub fn check(&self, frozen: bool) -> Result<(), Vec<FieldError>> {
+        if !self.devices.is_multiple_of(self.hosts) {
+            let detail = format!(
+                "{} devices cannot be on {} machines with as many on each; make `devices` a multiple of it",
+                self.devices, self.hosts
+            );
+            return Err(vec![FieldError::new("/resources/hosts", "conflict", detail)]);
+        }
         let detail = match (self.share_base, frozen, self.devices) {
             (false, ..) | (true, true, 1) => return Ok(()),
             (true, false, _) => {

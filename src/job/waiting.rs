@@ -1,7 +1,9 @@
 //! Why a queued job waits, once [`placement`](super::placement) has offered it its devices.
 
+use std::cmp::Reverse;
+
 use super::device::gibibytes;
-use super::placement::{Claimant, Placement, Request, Slot};
+use super::placement::{Claimant, Placement, Request, Shape, Slot};
 use super::status::names;
 use super::{DeviceStatus, JobId, Timestamp};
 
@@ -63,7 +65,7 @@ pub fn explain(
     position: u64,
     now: Timestamp,
 ) -> Waiting {
-    let devices = request.devices as usize;
+    let devices = request.least().devices() as usize;
     let slots = placement.slots();
     let idle = slots.iter().filter(|slot| slot.can(request.memory)).count();
     let (code, behind, message) = reason(placement, request, ahead);
@@ -101,11 +103,11 @@ pub fn explain(
 
 fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (WaitCode, Option<JobId>, String) {
     let Request { job, memory, .. } = *request;
-    let (slots, devices) = (placement.slots(), request.devices as usize);
+    let (slots, least) = (placement.slots(), request.least());
     if placement.claimants().contains(&Some(Claimant::Starts(job))) {
         return (WaitCode::Starting, None, String::from("devices are free, and a worker is about to take it"));
     }
-    if let Some((code, message)) = hopeless(slots, memory, devices) {
+    if let Some((code, message)) = hopeless(slots, memory, least) {
         return (code, None, message);
     }
     let kept = placement.claimants().iter().zip(slots).find_map(|(claimant, slot)| match claimant {
@@ -129,31 +131,40 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
             Some(holder) => format!("{} ({})", slot.name, holder.job),
         })
         .collect();
-    let message = format!("it needs {}, and running jobs hold {}", count(devices), list(&held));
+    let message = format!("it needs {least}, and running jobs hold {}", list(&held));
     (WaitCode::DevicesBusy, None, message)
 }
 
-/// How many devices of one host fulfil a condition at most.
-fn most_on_a_host(slots: &[Slot], condition: impl Fn(&Slot) -> bool) -> usize {
-    let hosts = slots.chunk_by(|a, b| a.host() == b.host());
-    hosts.map(|host| host.iter().filter(|slot| condition(slot)).count()).max().unwrap_or(0)
+/// How many devices fulfil a condition on each of as many hosts as a job is on: where most do.
+fn most_on_hosts(slots: &[Slot], hosts: u32, condition: impl Fn(&Slot) -> bool) -> usize {
+    let by_host = slots.chunk_by(|a, b| a.host() == b.host());
+    let mut counts: Vec<usize> = by_host.map(|host| host.iter().filter(|slot| condition(slot)).count()).collect();
+    counts.sort_unstable_by_key(|count| Reverse(*count));
+    counts.get(hosts.saturating_sub(1) as usize).copied().unwrap_or(0)
 }
 
 /// Whether a job could start on these devices once what runs there has ended.
 pub fn can_start_once(slots: &[Slot], request: &Request) -> bool {
-    hopeless(slots, request.memory, request.devices as usize).is_none()
+    hopeless(slots, request.memory, request.least()).is_none()
 }
 
 /// Why the end of no running job would let a job start, if that is so.
-fn hopeless(slots: &[Slot], memory: u64, devices: usize) -> Option<(WaitCode, String)> {
-    let needs = count(devices);
+fn hopeless(slots: &[Slot], memory: u64, needs: Shape) -> Option<(WaitCode, String)> {
+    let (hosts, each) = (needs.hosts, needs.each as usize);
     let large: Vec<&Slot> = slots.iter().filter(|slot| slot.could(memory)).collect();
-    let most = most_on_a_host(slots, |_| true);
-    if most < devices {
-        let message = format!("it needs {needs}, and no machine has more than {most}; start one with more --devices");
+    let most = most_on_hosts(slots, hosts, |_| true);
+    if most < each {
+        let message = match hosts {
+            1 => format!("it needs {needs}, and no machine has more than {most}; start one with more --devices"),
+            _ => {
+                let there = slots.chunk_by(|a, b| a.host() == b.host());
+                let there = there.filter(|host| host.len() >= each).count();
+                format!("it needs {needs}, and there are {there}; start more, as docs/agents.md says")
+            }
+        };
         return Some((WaitCode::NoDevice, message));
     }
-    if most_on_a_host(slots, |slot| slot.could(memory)) < devices {
+    if most_on_hosts(slots, hosts, |slot| slot.could(memory)) < each {
         let largest = slots.iter().map(|slot| slot.memory_total).max().unwrap_or(0);
         let message = format!(
             "it needs {needs} with {}, and {} of {} have as much; the largest has {}",
@@ -164,7 +175,7 @@ fn hopeless(slots: &[Slot], memory: u64, devices: usize) -> Option<(WaitCode, St
         );
         return Some((WaitCode::Memory, message));
     }
-    if most_on_a_host(slots, |slot| slot.will(memory)) >= devices {
+    if most_on_hosts(slots, hosts, |slot| slot.will(memory)) >= each {
         return None;
     }
     let with = |statuses: &[DeviceStatus]| -> Vec<String> {
@@ -198,10 +209,6 @@ fn expected_start(slots: &[Slot], memory: u64, devices: usize, now: Timestamp) -
         .collect();
     free.sort_unstable();
     free.get(devices.checked_sub(1)?).copied()
-}
-
-fn count(devices: usize) -> String {
-    if devices == 1 { String::from("a device") } else { format!("{devices} devices") }
 }
 
 fn list(names: &[String]) -> String {

@@ -12,7 +12,7 @@ use super::statuses::unfinished;
 use super::transitions::{Transition, move_job};
 use super::{Location, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::event::{LogDetail, PhaseProgress};
-use crate::job::{EventBody, Failure, FailureKind, JobId, ModelId, NewEvent, Phase, Timestamp};
+use crate::job::{EventBody, Failure, FailureKind, JobId, ManifestFile, ModelId, NewEvent, Phase, Timestamp};
 
 /// How often jobs are told how far the model is that they wait for.
 const TELL_MILLISECONDS: i64 = 3000;
@@ -73,15 +73,23 @@ impl Store {
     }
 
     /// A model is complete, if it was not deleted meanwhile.
-    pub async fn finish_import(&self, id: ModelId, weights_sha256: &str, now: Timestamp) -> Result<()> {
+    pub async fn finish_import(
+        &self,
+        id: ModelId,
+        weights_sha256: &str,
+        files: &[ManifestFile],
+        now: Timestamp,
+    ) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
             let finished = sqlx::query(
-                "update model set status = 'ready', bytes_done = bytes, weights_sha256 = $2, plan = null, failure = null
+                "update model set status = 'ready', bytes_done = bytes, weights_sha256 = $2, plan = null, failure = null,
+                                  files = $3
                  where id = $1 and status = 'importing'",
             )
             .bind(id.to_string())
             .bind(weights_sha256)
+            .bind(write_json(&files)?)
             .execute(tx.connection())
             .await?;
             if finished.rows_affected() == 0 {

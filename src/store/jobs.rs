@@ -103,9 +103,10 @@ impl JobRow {
 
     /// What it asks of devices.
     pub fn request(&self) -> Request {
-        let devices = self.resolved.common.resources.devices;
+        let resources = &self.resolved.common.resources;
+        let (shape, elastic) = (resources.shape(), resources.elastic);
         let Self { id: job, memory_bytes: memory, base, .. } = *self;
-        Request { job, priority: self.attributes.priority, devices, memory, base }
+        Request { job, priority: self.attributes.priority, shape, elastic, memory, base }
     }
 
     /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was

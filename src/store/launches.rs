@@ -69,7 +69,27 @@ macro_rules! launches {
     };
 }
 
+/// A machine that a launcher would start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    pub devices: u32,
+    /// Bytes of each of them.
+    pub memory: u64,
+}
+
 impl Store {
+    /// Says what this server's launchers would start, once and for all.
+    pub fn set_offered(&self, machines: Vec<Offered>) {
+        if self.offered.set(machines).is_err() {
+            tracing::debug!("what launchers offer was said before");
+        }
+    }
+
+    /// What launchers would start.
+    pub fn offered(&self) -> &[Offered] {
+        self.offered.get().map_or(&[], Vec::as_slice)
+    }
+
     /// The first queued jobs, in the order of the queue, for which there is no device that would ever do, those of launches
     /// aside. A machine that was not seen for `patience` has none; without that every machine that is known has its own.
     pub async fn needs(&self, most: usize, patience: Option<Duration>, now: Timestamp) -> Result<Vec<Need>> {
@@ -82,12 +102,15 @@ impl Store {
         for _ in 0..LOOKED_AT {
             let Some((line, request)) = walk.next(&mut reader, Fits::anything()).await? else { break };
             let project = line.project.clone();
-            let shape = (request.devices, request.memory);
-            let fits = *known.entry(shape).or_insert_with(|| can_start_once(&lasting, &request));
+            let asked = (request.least(), request.memory);
+            let fits = *known.entry(asked).or_insert_with(|| can_start_once(&lasting, &request));
             let taken = taken.entry(project).or_default();
-            if !fits && *taken + i64::from(request.devices) <= walk.room() {
-                *taken += i64::from(request.devices);
-                needs.push(Need { job: request.job, devices: request.devices, memory: request.memory });
+            let devices = request.shape.devices();
+            // Nobody promises that several machines would be there at the same time.
+            let is_for_one = request.shape.hosts == 1;
+            if !fits && is_for_one && *taken + i64::from(devices) <= walk.room() {
+                *taken += i64::from(devices);
+                needs.push(Need { job: request.job, devices, memory: request.memory });
             }
             if needs.len() == most {
                 break;

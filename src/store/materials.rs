@@ -143,8 +143,8 @@ impl Store {
             }
             ModelRef::Model(id) => {
                 let row = self.model(id).await?;
-                let folder = StoredFolder { location: Location::model(id), files: Vec::new() };
-                (folder, row.public_name(), row.adapter)
+                let name = row.public_name();
+                (StoredFolder { location: Location::model(id), files: row.files }, name, row.adapter)
             }
             ModelRef::Checkpoint(id) => {
                 let row = self.checkpoint(id).await?;

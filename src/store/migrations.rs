@@ -71,6 +71,7 @@ migrations! {
     "0040_claims",
     "0041_agents",
     "0042_launches",
+    "0043_hosts_of_jobs",
 }
 
 /// What sqlx calls this database.

@@ -51,6 +51,7 @@ mod provenance;
 mod pushes;
 mod queue;
 mod quota;
+mod rendezvous;
 mod reports;
 mod requests;
 mod rollout_sets;
@@ -106,7 +107,7 @@ pub use files::Files;
 pub use hosts::{Availability, HostRow};
 pub use jobs::{JobFilter, JobRow, MetadataFilter};
 pub use keys::{ApiKeyRow, NewApiKey};
-pub use launches::LaunchRow;
+pub use launches::{LaunchRow, Offered};
 pub use lease::Lease;
 pub use life::LifeLock;
 pub use lifecycle::JobChange;
@@ -120,6 +121,7 @@ pub use projects::{ProjectLimits, ProjectRow};
 pub use pushes::PushRow;
 pub use queue::{Claim, Ended, Heartbeat, Loss, MAX_CRASHES};
 pub use quota::StorageRoom;
+pub use rendezvous::OpenPart;
 pub use requests::Recorded;
 pub use rollout_sets::{NewRolloutSet, RolloutSetRow};
 pub use sessions::{NewSession, SessionRow};
@@ -186,6 +188,7 @@ pub struct Shared {
     keys: Memo<String, Option<ApiKeyRow>>,
     limits: Memo<String, ProjectLimits>,
     default_limits: OnceLock<ProjectLimits>,
+    offered: OnceLock<Vec<Offered>>,
     /// Servers that share the database, when that was looked up last.
     servers: AtomicU32,
     /// Told when this process has changed what waits for devices.
@@ -269,6 +272,7 @@ impl Store {
             keys: Memo::new(REMEMBERED),
             limits: Memo::new(REMEMBERED),
             default_limits: OnceLock::new(),
+            offered: OnceLock::new(),
             servers: AtomicU32::new(1),
             written: Notify::new(),
             news: Memo::new(REMEMBERED),

@@ -8,7 +8,7 @@ use super::artifacts::AdapterOf;
 use super::inputs::{has_adapters, in_use};
 use super::{DEFAULT_PROJECT, Location, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::adapter::AdapterSpec;
-use crate::job::{Failure, ModelId, ModelStatus, Timestamp};
+use crate::job::{Failure, ManifestFile, ModelId, ModelStatus, Timestamp};
 
 /// A model whose files are in the data directory, or on their way there.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct ModelRow {
     pub vocab_size: u64,
     /// None before all weights are there.
     pub weights_sha256: Option<String>,
+    /// What its folder holds; none before all of it is there, and of models from before that was written down.
+    pub files: Vec<ManifestFile>,
     pub tokenizer_sha256: String,
     /// Of all files.
     pub bytes: u64,
@@ -211,6 +213,9 @@ pub(super) fn model(row: &AnyRow) -> Result<ModelRow> {
         context_length: count("context_length")?,
         vocab_size: count("vocab_size")?,
         weights_sha256: Some(row.try_get("weights_sha256")?).filter(|sha256: &String| !sha256.is_empty()),
+        files: row
+            .try_get::<Option<String>, _>("files")?
+            .map_or(Ok(Vec::new()), |files| read_json("files of a model", &files))?,
         tokenizer_sha256: row.try_get("tokenizer_sha256")?,
         bytes: count("bytes")?,
         created_at: Timestamp(row.try_get("created_at")?),
@@ -250,6 +255,7 @@ mod tests {
             context_length: 1,
             vocab_size: 1,
             weights_sha256: None,
+            files: Vec::new(),
             tokenizer_sha256: String::new(),
             bytes: 1000,
             created_at: NOW,

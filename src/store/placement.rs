@@ -90,7 +90,8 @@ impl Store {
     /// The first jobs of this store's project that wait, in the order of the queue, each with the reason why.
     pub async fn queue(&self, limit: u32, now: Timestamp) -> Result<Vec<QueueEntry>> {
         let rows = sqlx::query(
-            "select id, name, created_at, priority, devices, memory_bytes, base, base_bytes, crashes from job
+            "select id, name, created_at, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes,
+                    crashes from job
              where status = 'queued' and project = $1 order by priority desc, id limit $2",
         )
         .bind(self.own_project())
@@ -261,5 +262,6 @@ async fn begin_attempt(
         resume,
         devices: start.devices.clone(),
         verification: verification(connection, start.job).await?,
+        trace: row.try_get("trace")?,
     })
 }

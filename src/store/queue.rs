@@ -38,6 +38,8 @@ pub struct Claim {
     pub devices: Vec<String>,
     /// What the job is to prove; its last `resume` is then another job's checkpoint, from which it must begin.
     pub verification: Option<Verification>,
+    /// What the trace of its submission is known by.
+    pub trace: Option<String>,
 }
 
 /// What a worker learns when it checks its lease.
@@ -118,6 +120,7 @@ impl Store {
             resume: super::artifacts::training_locations(&mut connection, lease.job).await?,
             devices: Vec::new(),
             verification: verification(&mut connection, lease.job).await?,
+            trace: row.try_get("trace")?,
         })
     }
 
@@ -288,7 +291,8 @@ impl Store {
 
 async fn end_attempt_row(connection: &mut AnyConnection, lease: Lease, outcome: &str, now: Timestamp) -> Result<()> {
     // A clock may have been set back.
-    let end = "update attempt set ended_at = case when $3 < started_at then started_at else $3 end, outcome = $4
+    let end = "update attempt set ended_at = case when $3 < started_at then started_at else $3 end, outcome = $4,
+                                  rendezvous = null
                where job_id = $1 and number = $2";
     sqlx::query(end)
         .bind(lease.job.to_string())

@@ -53,6 +53,8 @@ pub struct NewJob {
     pub base: Option<Base>,
     /// The set that the job will fill.
     pub rollout_set: Option<NewRolloutSet>,
+    /// What the trace of its submission is known by.
+    pub trace: Option<String>,
 }
 
 impl NewJob {
@@ -72,6 +74,7 @@ impl NewJob {
             memory_bytes,
             base: None,
             rollout_set: None,
+            trace: None,
         }
     }
 
@@ -85,6 +88,12 @@ impl NewJob {
     /// The same with weights that others can share.
     pub fn with_base(mut self, base: Option<Base>) -> Self {
         self.base = base;
+        self
+    }
+
+    /// The same with what the trace of its submission is known by.
+    pub fn traced(mut self, trace: Option<String>) -> Self {
+        self.trace = trace;
         self
     }
 
@@ -377,8 +386,8 @@ impl Store {
 async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> Result<()> {
     let mut jobs = Statement::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
-                          spec_digest, steps, created_at, updated_at, devices, memory_bytes, base, base_bytes, project,
-                          forked_from, last_seq) ",
+                          spec_digest, steps, created_at, updated_at, devices, hosts, least_devices, memory_bytes, base,
+                          base_bytes, project, forked_from, trace, last_seq) ",
     );
     jobs.rows(requests, |row, Request { new, texts, origin, project, now, .. }| {
         let Resolved { common, work } = &*new.resolved;
@@ -397,11 +406,14 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
             .bind(now.0)
             .bind(now.0)
             .bind(i64::from(common.resources.devices))
+            .bind(i64::from(common.resources.hosts))
+            .bind(common.resources.elastic.then_some(1_i64))
             .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
             .bind(new.base.map(|base| base.key))
             .bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))
             .bind(project)
             .bind(origin.as_ref().and_then(Origin::forked_from).map(|id| id.to_string()))
+            .bind(&new.trace)
             .bind(1_i64);
     });
     jobs.finish()?.persistent(false).execute(&mut *connection).await?;

@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 
 use super::devices::shared_base;
 use super::{Result, number, read, write_json};
-use crate::job::placement::{Placement, Request};
+use crate::job::placement::{Placement, Request, Shape};
 use crate::job::turn::{Line, catch_up};
 use crate::job::{JobId, Timestamp};
 
@@ -51,7 +51,7 @@ impl Fits {
     }
 
     fn hold(self, request: &Request) -> bool {
-        i64::from(request.devices) <= self.devices
+        i64::from(request.least().devices()) <= self.devices
             && i64::try_from(request.memory).is_ok_and(|memory| memory <= self.memory)
     }
 }
@@ -131,9 +131,10 @@ impl Queued {
 
     async fn read_on(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<()> {
         let rows = sqlx::query(
-            "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job
+            "select id, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes, crashes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
-               and storage_full_at is null and devices <= $4 and memory_bytes <= $5
+               and storage_full_at is null and devices <= $7 and coalesce(least_devices, devices) <= $4
+               and memory_bytes <= $5
                and not exists (select 1 from job_input join model on model.id = job_input.id
                                where job_input.job_id = job.id and model.status <> 'ready')
              order by priority desc, id limit $6",
@@ -141,9 +142,10 @@ impl Queued {
         .bind(&self.line.project)
         .bind(self.behind.0)
         .bind(&self.behind.1)
-        .bind(fits.devices.min(self.room))
+        .bind(fits.devices)
         .bind(fits.memory)
         .bind(i64::from(self.page))
+        .bind(self.room)
         .fetch_all(&mut *connection)
         .await?;
         self.page = (self.page * 4).min(*PAGES.end());
@@ -223,7 +225,8 @@ pub(super) fn request(row: &AnyRow) -> Result<Request> {
     Ok(Request {
         job: read("job id", row.try_get("id")?)?,
         priority: row.try_get("priority")?,
-        devices: number(row, "devices")?,
+        shape: Shape::new(number(row, "devices")?, number(row, "hosts")?),
+        elastic: row.try_get::<Option<i64>, _>("least_devices")?.is_some(),
         memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
         base: shared_base(row)?,
     })
@@ -358,7 +361,8 @@ async fn job_ahead(
 ) -> Result<Option<JobId>> {
     let ahead: Option<String> = sqlx::query_scalar(
         "select id from job where status = 'queued' and project = $1
-           and (priority > $2 or (priority = $2 and id < $3)) and devices <= $4 and memory_bytes <= $5
+           and (priority > $2 or (priority = $2 and id < $3))
+           and coalesce(least_devices, devices) <= $4 and memory_bytes <= $5
          order by priority, id desc limit 1",
     )
     .bind(project)
@@ -374,7 +378,8 @@ async fn job_ahead(
 /// The last one that could run here of the first jobs of a project's line, if it is one of the last few of them.
 async fn last_of(connection: &mut AnyConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
     let rows = sqlx::query(
-        "select id, priority, devices, memory_bytes, base, base_bytes, crashes from job where status = 'queued' and project = $1
+        "select id, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes, crashes from job
+         where status = 'queued' and project = $1
          order by priority desc, id limit $2 offset $3",
     )
     .bind(project)

@@ -16,10 +16,11 @@ use super::backend::Backend;
 use super::bucket::{Bucket, BucketAddress};
 use super::files::sync;
 use super::{
-    Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, checksums, database, migrations, read,
+    Files, Location, NamedFile, Result, Store, StoreError, StoredFile, artifacts, checksums, database, migrations,
+    read, read_json,
 };
 use crate::job::digest::hex;
-use crate::job::{JobId, ModelId};
+use crate::job::{JobId, ManifestFile, ModelId};
 
 /// Faults of the database that are told at most.
 const FAULTS: i64 = 100;
@@ -138,14 +139,21 @@ impl Store {
         Ok(named)
     }
 
-    /// The files of imported models, of whose bytes no row says anything; a model whose folder is not there has one that
-    /// is not there.
+    /// The files of imported models. What the folder of a model holds was not always written down; one that is not there has a
+    /// file that is not there.
     async fn model_files(&self) -> Result<Vec<NamedFile>> {
-        let ids: Vec<String> =
-            sqlx::query_scalar("select id from model where status = 'ready'").fetch_all(&self.readers).await?;
+        let rows = sqlx::query("select id, files from model where status = 'ready'").fetch_all(&self.readers).await?;
         let mut named = Vec::new();
-        for id in ids {
-            let folder = Location::model(read::<ModelId>("model id", &id)?);
+        for row in rows {
+            let folder = Location::model(read::<ModelId>("model id", row.try_get("id")?)?);
+            if let Some(files) = row.try_get::<Option<String>, _>("files")? {
+                let files: Vec<ManifestFile> = read_json("files of a model", &files)?;
+                named.extend(files.iter().map(|file| NamedFile {
+                    file: folder.within(&file.path).holding(&file.sha256),
+                    size: Some(file.size),
+                }));
+                continue;
+            }
             let mut files: Vec<Location> =
                 self.place().list(&folder).await?.into_iter().map(|entry| entry.location).collect();
             if files.is_empty() {

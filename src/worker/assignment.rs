@@ -49,6 +49,11 @@ impl Work {
         }
     }
 
+    /// Whether its ranks divide the optimizer's moments among them.
+    pub fn is_sharded(&self) -> bool {
+        matches!(self, Self::Train(job) if job.spec.optimizer.sharded)
+    }
+
     /// Makes it the work of several processes.
     pub fn spread(&mut self, collective: Arc<dyn Collective>) {
         match self {

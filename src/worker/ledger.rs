@@ -2,21 +2,32 @@
 //! server's API (`remote`). Both keep the same promises; what time it is they know themselves.
 
 use std::fmt::Debug;
+use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::rendezvous::{self, ELSEWHERE};
 use super::{POLL, time};
 use crate::clock;
 use crate::config::elsewhere;
-use crate::job::agent::DeviceState;
+use crate::job::agent::{DeviceState, Part, Rendezvous};
 use crate::job::{DeviceReading, DeviceStatus, NewEvent, WorkerId};
 use crate::spec::ModelRef;
 use crate::store::{
     Added, Claim, Ended, Files, Heartbeat, Lease, Materials, NewArtifact, Place, Result, Store, StoredModel, WorkerRow,
 };
+
+/// What a worker is to do next.
+#[derive(Debug)]
+pub enum Next {
+    /// To run a job.
+    Run(Box<Claim>),
+    /// To take part in a job that the worker of another machine runs.
+    TakePart(Lease, Part),
+}
 
 /// A worker's view of the service. Errors are those of the store whoever answers.
 #[async_trait]
@@ -57,9 +68,15 @@ pub trait Ledger: Debug + Send + Sync {
     /// A sign of life, with how long the worker has had the devices of each of its jobs.
     async fn beat(&self, worker: WorkerId, held: &[(Lease, Duration)]) -> Result<()>;
 
-    /// The next job that is to start on a device, of which the worker is. Waits a while for one; may be dropped meanwhile.
-    /// `held` are those that the worker has: of others it was never told.
-    async fn next_claim(&self, worker: WorkerId, device: &str, held: &[Lease]) -> Result<Option<Claim>>;
+    /// What the worker of a device is to do next. Waits a while for something; may be dropped meanwhile. `held` are the jobs
+    /// that it has, or has taken part in lately: of others it was never told.
+    async fn next(&self, worker: WorkerId, device: &str, held: &[Lease]) -> Result<Option<Next>>;
+
+    /// Where workers of other machines probably reach this one.
+    fn own_address(&self) -> IpAddr;
+
+    /// The worker of a job waits for those of other machines.
+    async fn open_rendezvous(&self, lease: Lease, at: &Rendezvous) -> Result<()>;
 
     /// A job as it was claimed, for another process that takes part in it.
     async fn claimed(&self, lease: Lease) -> Result<Claim>;
@@ -153,9 +170,22 @@ impl Ledger for Store {
         Store::beat(self, worker, held, clock::now()).await
     }
 
-    async fn next_claim(&self, worker: WorkerId, device: &str, _held: &[Lease]) -> Result<Option<Claim>> {
+    async fn next(&self, worker: WorkerId, device: &str, held: &[Lease]) -> Result<Option<Next>> {
         tokio::time::sleep(POLL).await;
-        self.claim(worker, device, clock::now()).await
+        if let Some(claim) = self.claim(worker, device, clock::now()).await? {
+            return Ok(Some(Next::Run(Box::new(claim))));
+        }
+        let parts = self.open_parts().await?.into_iter();
+        let mut own = parts.filter(|open| open.device == device && !held.contains(&open.lease));
+        Ok(own.next().map(|open| Next::TakePart(open.lease, open.part)))
+    }
+
+    fn own_address(&self) -> IpAddr {
+        rendezvous::own_address(ELSEWHERE)
+    }
+
+    async fn open_rendezvous(&self, lease: Lease, at: &Rendezvous) -> Result<()> {
+        Store::open_rendezvous(self, lease, at, clock::now()).await
     }
 
     async fn claimed(&self, lease: Lease) -> Result<Claim> {

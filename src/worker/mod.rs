@@ -15,12 +15,15 @@ mod patience;
 mod pulse;
 pub mod ranks;
 pub mod remote;
+mod rendezvous;
 mod result;
 pub mod space;
 pub mod supervisor;
 mod tending;
 pub mod time;
 
+use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,6 +35,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use crate::clock;
 use crate::device::DeviceReading;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
@@ -44,7 +48,7 @@ use crate::store::{Claim, Ended, Lease, LifeLock, Loss, StoreError};
 use crate::verifier::Outside;
 use beats::{Beats, Held};
 use inference::InferenceServer;
-use ledger::SharedLedger;
+use ledger::{Next, SharedLedger};
 use patience::patiently;
 use pulse::Pulse;
 use tending::Tending;
@@ -53,6 +57,8 @@ use tending::Tending;
 const EVENT_QUEUE: usize = 256;
 /// How often an idle worker looks for work, and a busy one for a cancellation.
 const POLL: Duration = Duration::from_millis(100);
+/// Jobs that a worker has taken part in and knows of, so that it does not begin again with one that goes on without it.
+const KNOWN_PARTS: usize = 16;
 /// The stack of each thread that computes.
 const STACK_BYTES: usize = 32 << 20;
 
@@ -85,6 +91,8 @@ pub struct Options {
     pub lease_seconds: u64,
     /// How long the engine may show no sign of life.
     pub watchdog: Duration,
+    /// Where workers of other machines reach this one, if its operator says so.
+    pub rank_address: Option<IpAddr>,
     /// What verifiers may use beyond the program.
     pub outside: Outside,
     /// Of a simulated device: the engine stands still while this file is there.
@@ -119,7 +127,9 @@ pub async fn run(
     let mut inference = InferenceServer::open(ledger, options, device);
     let mut running = JoinSet::new();
     let mut others_may_join = true;
-    let mut claiming = next_claim(&desk);
+    // The jobs of others that it took part in last.
+    let mut parts = VecDeque::with_capacity(KNOWN_PARTS);
+    let mut claiming = next(&desk, &parts);
     let mut idle_since = Instant::now();
     while !*shutdown.borrow() || !running.is_empty() {
         let claims = others_may_join && !*shutdown.borrow();
@@ -156,11 +166,19 @@ pub async fn run(
             inference.tidy().await;
         }
         match claimed {
-            Ok(Some(claim)) => {
+            Ok(Some(Next::Run(claim))) => {
                 inference.close();
                 others_may_join = claim.spec.common.resources.share_base;
                 let held = beats.take(claim.lease);
-                running.spawn(run_claim(Arc::clone(&desk), claim, held, shutdown.clone()));
+                running.spawn(run_claim(Arc::clone(&desk), *claim, held, shutdown.clone()));
+            }
+            Ok(Some(Next::TakePart(lease, part))) => {
+                inference.close();
+                others_may_join = false;
+                parts.truncate(KNOWN_PARTS - 1);
+                parts.push_front(lease);
+                let (desk, shutdown) = (Arc::clone(&desk), shutdown.clone());
+                running.spawn(async move { ranks::lend(&desk.ledger, &desk.options, (lease, part), shutdown).await });
             }
             Ok(None) => {}
             // As a worker that was taken for dead: another one is to begin.
@@ -170,18 +188,23 @@ pub async fn run(
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
-        claiming = next_claim(&desk);
+        claiming = next(&desk, &parts);
     }
     ledger.release_worker(options.id, "the worker ended", true).await?;
     Ok(())
 }
 
-/// The job that this worker is to run next, if there soon is one.
-fn next_claim(desk: &Arc<Desk>) -> Pin<Box<dyn Future<Output = Result<Option<Claim>, StoreError>> + Send>> {
+/// What this worker is to do next, if there soon is something.
+fn next(
+    desk: &Arc<Desk>,
+    parts: &VecDeque<Lease>,
+) -> Pin<Box<dyn Future<Output = Result<Option<Next>, StoreError>> + Send>> {
     let desk = Arc::clone(desk);
+    let parts: Vec<Lease> = parts.iter().copied().collect();
     Box::pin(async move {
         let Desk { ledger, options, beats, .. } = &*desk;
-        ledger.next_claim(options.id, &options.name, &beats.held()).await
+        let held = [beats.held(), parts].concat();
+        ledger.next(options.id, &options.name, &held).await
     })
 }
 
@@ -291,14 +314,21 @@ async fn run_claim(
             return end(ledger, beats, lease, ended).await;
         }
     };
-    let (own_pulse, own_stop) = (Arc::clone(&pulse), Arc::clone(&stop));
+    let (own_pulse, own_stop, leaving) = (Arc::clone(&pulse), Arc::clone(&stop), Arc::clone(&stop));
+    // The engine asks by itself whether it is to save the job, at the end of a step.
+    let waits_for_steps = work.is_sharded();
     let look = Arc::new(move || {
         own_pulse.beat();
-        own_stop.get()
+        own_stop.get().filter(|stop| *stop != Stop::Drain || !waits_for_steps)
     });
-    let watch = Watch { patience: options.watchdog, look };
-    let peers = ranks::gather(ledger, options.id, &claim, &mut work, watch).await?;
-    let mut tending = Tending::new(ledger, held, &claim, &work, &stop);
+    let leave = Arc::new(move || leaving.raise(Stop::Drain));
+    let watch = Watch { patience: options.watchdog, look, leave };
+    let begin = (watch, held, &mut shutdown);
+    let peers = match ranks::gather(ledger, options, &claim, &mut work, begin).await {
+        Ok(peers) => peers,
+        Err(ended) => return end(ledger, beats, lease, ended).await,
+    };
+    let mut tending = Tending::new(ledger, held, (&claim, &options.name), &work, &stop);
     let beside_others = claim.spec.common.resources.share_base;
     // They take turns on the same cores.
     let patience = options.watchdog * if beside_others { MOST_TOGETHER } else { 1 };
@@ -327,6 +357,11 @@ async fn run_claim(
     if let Err(error) = tending.keeping.all(ledger.place()).await {
         tracing::warn!(job = %lease.job, error = chain(&error), "not all that the job keeps is stored");
     }
+    let failure = match &result {
+        Ok(_) | Err(EngineError::Stopped(_)) => None,
+        Err(error) => Some(chain(error)),
+    };
+    tending.trace.end(failure.as_deref(), clock::now());
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {

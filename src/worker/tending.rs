@@ -13,10 +13,12 @@ use super::ledger::SharedLedger;
 use super::patience::patiently;
 use super::result::ResultBuilder;
 use super::{EVENT_QUEUE, Message, Run, StopFlag, assignment, chain};
+use crate::clock;
 use crate::engine::artifact::Saved;
 use crate::engine::{EngineError, Stop};
 use crate::job::{ArtifactKind, ArtifactSummary, NewEvent};
 use crate::store::{Claim, Heartbeat, Keep, Lease, Location, NewArtifact, StoreError};
+use crate::telemetry::AttemptTrace;
 
 /// Events that wait while others are written, before the engine has to wait: enough for the ten minutes in which a server
 /// may be away.
@@ -30,6 +32,7 @@ pub(super) struct Tending<'a> {
     keep: Keep,
     stop: &'a StopFlag,
     pub result: ResultBuilder,
+    pub trace: AttemptTrace,
     pub keeping: Keeping,
     /// Events that are not on their way yet.
     spool: Vec<NewEvent>,
@@ -52,7 +55,7 @@ impl<'a> Tending<'a> {
     pub fn new(
         ledger: &'a SharedLedger,
         held: Held,
-        claim: &Claim,
+        (claim, device): (&Claim, &str),
         work: &assignment::Work,
         stop: &'a StopFlag,
     ) -> Self {
@@ -63,6 +66,12 @@ impl<'a> Tending<'a> {
             keep: work.keep(),
             stop,
             result: ResultBuilder::new(work.gate(), claim.verification.clone()),
+            trace: AttemptTrace::begin(
+                claim.trace.as_deref(),
+                (claim.lease.job, claim.lease.attempt),
+                device,
+                clock::now(),
+            ),
             keeping: Keeping::new(claim.lease.job),
             spool: Vec::new(),
             written: 0,
@@ -139,6 +148,7 @@ impl<'a> Tending<'a> {
             match message {
                 Message::Event(event) => {
                     self.result.note(&event.body);
+                    self.trace.note(&event, clock::now());
                     self.spool.push(event);
                 }
                 Message::Artifact(saved, reply) => {

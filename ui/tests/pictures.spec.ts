@@ -24,7 +24,7 @@ test('pictures of every view in both themes', async ({ page, server }) => {
   const views: [string, string][] = [
     ['jobs', '/jobs'], ['job', `/jobs/${job}`], ['completions', `/jobs/${job}/completions`], ['compare', `/compare?jobs=${job},${other}`],
     ['frontier', `/frontier?set=${set}`], ['verifiers', '/verifiers'], ['data', `/data?id=${dataset.id}`], ['models', '/models'],
-    ['playground', `/playground?models=builtin:arith-tiny,${done.result.checkpoint}`], ['evaluations', `/evaluations?id=${after.id}&against=${before.id}`], ['new', '/new'], ['operate', '/operate'],
+    ['playground', `/playground?models=builtin:arith-tiny,${done.result.checkpoint}`], ['evaluations', `/evaluations?id=${after.id}&against=${before.id}`], ['new', '/new'], ['operate', '/operate'], ['machines', '/operate?tab=machines'],
   ]
   await page.setViewportSize({ width: 1360, height: 940 })
   for (const theme of ['light', 'dark'] as const) {

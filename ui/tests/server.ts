@@ -2,17 +2,19 @@
 
 import { test as base, expect, type Page } from '@playwright/test'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 export const PROGRAM = process.env.ANNEAL ?? resolve('../target/debug/anneal')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export class Server {
   base = ''
   private child: ChildProcess | undefined
-  /** `patient`: everything else on the machine goes first. */
-  constructor(private patient = false) {}
+  /** `patient`: everything else on the machine goes first. `environment`: variables that it has beside ours. */
+  constructor(private patient = false, private environment: Record<string, string> = {}) {}
 
   readonly data = mkdtempSync(join(tmpdir(), 'anneal-ui-'))
 
@@ -20,7 +22,7 @@ export class Server {
   async start(...options: string[]) {
     const listen = this.base ? this.base.slice('http://'.length) : '127.0.0.1:0'
     const [program, ...before] = this.patient ? ['nice', '-n', '19', PROGRAM] : [PROGRAM]
-    const child = spawn(program ?? PROGRAM, [...before, 'serve', '--supervised', '--listen', listen, '--log', 'warn', '--data-dir', this.data, ...options], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const child = spawn(program ?? PROGRAM, [...before, 'serve', '--supervised', '--listen', listen, '--log', 'warn', '--data-dir', this.data, ...options], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...this.environment } })
     this.child = child
     await new Promise<void>((ready, fail) => {
       child.once('exit', (code) => fail(new Error(`the server ended with ${code}`)))
@@ -87,6 +89,17 @@ export function watch(page: Page, server: Server) {
     if (url.protocol.startsWith('http') && url.origin !== server.base) wrong.push(`asked ${url.origin}`)
   })
   return wrong
+}
+
+/** What keeps somebody from using what a page shows. */
+export async function barriers(page: Page): Promise<string[]> {
+  // Within the page's own policy nothing can be added to it; a debugger may.
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const axe = (window as unknown as { axe: { run: (root: Document, options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe
+    const result = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+    return result.violations.map(({ id, nodes }) => `${id}: ${nodes.length} × ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary.slice(0, 200)}`)
+  })
 }
 
 /** What the shared worker has told a page, before the page has looked at it. */

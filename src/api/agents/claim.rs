@@ -12,19 +12,20 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, Params, read};
 use crate::clock;
 use crate::job::WorkerId;
-use crate::job::agent::{Assignment, WorkerBeat};
+use crate::job::agent::{Assignment, ClaimRequest};
 use crate::store::Lease;
 
 /// Take a job
 ///
 /// The job that is to start on the worker's device, as soon as there is one. `held` names those that the worker has: one
-/// that it was given before, and never heard of, is given again.
+/// that it was given before, and never heard of, is given again. A worker that `takes_part` is also given, with `part`, jobs
+/// of several machines that another worker leads and that have its device.
 #[utoipa::path(
     post,
     path = "/v1/agent/workers/{id}/claim",
     tag = "agents",
     params(("id" = String, Path, description = "The worker"), WaitParams),
-    request_body = WorkerBeat,
+    request_body = ClaimRequest,
     responses(
         (status = 200, body = Assignment),
         (status = 204, description = "There is none yet; ask again"),
@@ -40,7 +41,7 @@ pub async fn claim_job(
     Params(params): Params<WaitParams>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let (WorkerBeat { held }, deadline) = (read(&body)?, params.deadline()?);
+    let (ClaimRequest { held, takes_part }, deadline) = (read(&body)?, params.deadline()?);
     let is_known = |lease: &Lease| held.iter().any(|held| (held.job, held.attempt) == (lease.job, lease.attempt));
     let device = worker(&app, id).await?.device;
     let mut shutdown = app.shutdown.clone();
@@ -50,7 +51,13 @@ pub async fn claim_job(
         return Ok(Json::<Assignment>(app.assignment(claim).await?).into_response());
     }
     loop {
-        if app.openings.has(&app.store, &device, app.feed.count()).await?
+        let open = app.openings.look(&app.store, app.feed.count()).await?;
+        let mut parts = open.parts.iter().filter(|part| takes_part && part.device == device);
+        if let Some(open) = parts.find(|part| !is_known(&part.lease)) {
+            let assignment = app.assignment(app.store.claimed(open.lease).await?).await?;
+            return Ok(Json(Assignment { part: Some(open.part.clone()), ..assignment }).into_response());
+        }
+        if open.devices.contains(&device)
             && let Some(claim) = app.store.claim(id, &device, clock::now()).await?
         {
             app.agent_counts.add(Counted::Claim);

@@ -57,8 +57,8 @@ pub async fn list_worker_files(
     Params(params): Params<FolderParams>,
 ) -> Result<Json<FileList>, Problem> {
     let folder = location(&params.folder)?;
-    worker(&app, id).await?;
-    if !app.may_read(id, &folder).await? {
+    let worker = worker(&app, id).await?;
+    if !app.may_read(&worker, &folder).await? {
         return Err(not_for(id, &folder));
     }
     let files = app.store.place().list_below(&folder).await?;
@@ -97,8 +97,8 @@ pub async fn read_worker_file(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let what = location(&path)?;
-    worker(&app, id).await?;
-    if !app.may_read(id, &what).await? {
+    let worker = worker(&app, id).await?;
+    if !app.may_read(&worker, &what).await? {
         return Err(not_for(id, &what));
     }
     let file = StoredFile::from(what.clone());

@@ -2,7 +2,7 @@
 
 use axum::Json;
 
-use super::own_lease;
+use super::shared_lease;
 use crate::api::access::Agent;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Segments;
@@ -11,7 +11,7 @@ use crate::job::agent::Assignment;
 
 /// Get a claimed job
 ///
-/// As it was given to its worker, for another process that takes part in it.
+/// As it was given to its worker, for other processes that take part in it, on any machine whose devices it has.
 #[utoipa::path(
     get,
     path = "/v1/agent/leases/{job}/{attempt}",
@@ -29,6 +29,6 @@ pub async fn get_lease(
     Agent(app): Agent,
     Segments(job, attempt): Segments<JobId, u32>,
 ) -> Result<Json<Assignment>, Problem> {
-    let claim = app.store.claimed(own_lease(&app, job, attempt).await?).await?;
+    let claim = app.store.claimed(shared_lease(&app, job, attempt).await?).await?;
     Ok(Json(app.assignment(claim).await?))
 }

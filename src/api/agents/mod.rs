@@ -15,6 +15,7 @@ pub mod heed;
 pub mod host;
 pub mod lease;
 pub mod openings;
+pub mod rendezvous;
 pub mod upload;
 pub mod worker;
 
@@ -31,6 +32,7 @@ use utoipa::IntoParams;
 use super::App;
 use super::error::Problem;
 use crate::job::agent::{Assignment, MAX_WAIT_SECONDS};
+use crate::job::device::split_name;
 use crate::job::{FieldError, JobId, WorkerId};
 use crate::store::{AgentWorker, Claim, Lease, Location, StoreError};
 
@@ -85,14 +87,27 @@ async fn own_lease(app: &App, job: JobId, attempt: u32) -> Result<Lease, Problem
     }
 }
 
+/// The lease of a path, if a device of the caller's is among those of the attempt.
+async fn shared_lease(app: &App, job: JobId, attempt: u32) -> Result<Lease, Problem> {
+    let lease = Lease { job, attempt };
+    let mut refused = StoreError::LeaseLost;
+    for device in app.store.devices_of(lease).await? {
+        match app.store.check_agent(split_name(&device).0, app.caller).await {
+            Ok(()) => return Ok(lease),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused.into())
+}
+
 impl App {
-    /// Whether a worker may read what lies there: what its jobs refer to and what they have made, and the model of a request
-    /// that it answers.
-    async fn may_read(&self, worker: WorkerId, what: &Location) -> Result<bool, Problem> {
-        if self.calls.lets_read(worker, what) {
+    /// Whether a worker may read what lies there: what the jobs on its device refer to and what they have made, and the model
+    /// of a request that it answers.
+    async fn may_read(&self, worker: &AgentWorker, what: &Location) -> Result<bool, Problem> {
+        if self.calls.lets_read(worker.id, what) {
             return Ok(true);
         }
-        for lease in self.store.held_by(worker).await? {
+        for lease in self.store.jobs_on(&worker.device).await? {
             if Location::job(lease.job).holds(what) {
                 return Ok(true);
             }
@@ -120,7 +135,7 @@ impl App {
 
     /// A claim as it is told.
     async fn assignment(&self, claim: Claim) -> Result<Assignment, Problem> {
-        let Claim { lease, attributes, spec, spec_digest, resume, verification, .. } = claim;
+        let Claim { lease, attributes, spec, spec_digest, resume, verification, trace, .. } = claim;
         let materials = self.store.materials(lease.job, &spec).await?;
         Ok(Assignment {
             job: lease.job,
@@ -132,6 +147,8 @@ impl App {
             resume: resume.iter().map(|location| location.name().to_owned()).collect(),
             verification: verification.map(|verification| json!(verification)),
             materials: json!(materials),
+            part: None,
+            trace,
         })
     }
 }

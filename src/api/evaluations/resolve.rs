@@ -11,6 +11,7 @@ use crate::dataset::Split;
 use crate::job::FieldError;
 use crate::spec::{EvaluationSpec, EvaluationSplit, Resolved, RowsRef, Work};
 use crate::store::{NewJob, Store};
+use crate::telemetry;
 use crate::verifier;
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
@@ -28,7 +29,7 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
     let need = resources::of_sampling(store, &shape, (&spec.sampling, spec.precision), spec.samples).await?;
-    errors.extend(resources::check(store, spec.resources.devices, &need, Vec::new).await?);
+    errors.extend(resources::check(store, &spec.resources, &need, Vec::new).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
@@ -37,7 +38,10 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     common.prompt = prompt.map_err(|error| Problem::invalid(vec![error]))?;
     let resolved = Resolved { common, work: Work::Evaluate(evaluating) };
     let base = resources::base(&resolved, &model, &need);
-    Ok(NewJob::of(submitted, attributes, resolved, need.total()).with_base(base).with_verifier(scoring.stored))
+    Ok(NewJob::of(submitted, attributes, resolved, need.total())
+        .traced(telemetry::current())
+        .with_base(base)
+        .with_verifier(scoring.stored))
 }
 
 /// The rows, which need an answer each where the verifier compares with it. Of rows that are split the spec says from here

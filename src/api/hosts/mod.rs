@@ -3,6 +3,8 @@
 pub mod change;
 pub mod list;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,7 +38,7 @@ pub struct Host {
     version: String,
     /// Its devices.
     devices: Vec<String>,
-    /// The jobs that it runs.
+    /// The jobs that it runs, of those that the caller sees.
     jobs: Vec<String>,
     /// Unix seconds since when it takes no new jobs.
     cordoned_at: Option<i64>,
@@ -55,7 +57,8 @@ impl Host {
 
     fn of(row: HostRow, devices: &[DeviceRow], own: &str) -> Self {
         let devices = || devices.iter().filter(|device| split_name(&device.name).0 == row.name);
-        let jobs: Vec<String> = devices().flat_map(|device| &device.jobs).map(JobId::to_string).collect();
+        let jobs: BTreeSet<String> = devices().flat_map(|device| &device.jobs).map(JobId::to_string).collect();
+        let jobs: Vec<String> = jobs.into_iter().collect();
         let now = clock::now();
         let seen_at = if row.name == own { now } else { row.seen_at };
         let status = if now.0 - seen_at.0 >= GONE_MILLISECONDS {
@@ -84,8 +87,11 @@ impl Host {
     }
 }
 
-/// All machines.
+/// All machines, each with those of its jobs that the caller sees.
 pub async fn hosts(app: &App) -> Result<Vec<Host>, Problem> {
     let (rows, devices) = (app.store.hosts().await?, app.store.devices(clock::now()).await?);
-    Ok(rows.into_iter().map(|row| Host::of(row, &devices, app.store.host())).collect())
+    let mut hosts: Vec<Host> = rows.into_iter().map(|row| Host::of(row, &devices, app.store.host())).collect();
+    let own = app.store.own_jobs(hosts.iter().flat_map(|host| &host.jobs).cloned().collect()).await?;
+    hosts.iter_mut().for_each(|host| host.jobs.retain(|job| own.contains(job)));
+    Ok(hosts)
 }

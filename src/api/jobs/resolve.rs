@@ -21,6 +21,7 @@ use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
 use crate::spec::{Attributes, Common, JobSpec, ModelRef, Pinned, Resolved, RowsRef, TeacherRef, Training};
 use crate::store::{NewJob, NewRolloutSet, Store};
+use crate::telemetry;
 use crate::verifier;
 
 /// A spec that can run, and what was found on the way.
@@ -114,7 +115,7 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     errors.extend(on_cpu_only(&spec, &estimate.machine));
     let (train, sampling) = (&spec.train, &spec.sampling);
     let (need, savings) = (estimate.need(train, sampling), || estimate.savings(train, sampling));
-    errors.extend(resources::check(store, spec.resources.devices, &need, savings).await?);
+    errors.extend(resources::check(store, &spec.resources, &need, savings).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
@@ -182,6 +183,7 @@ fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: K
         moments: spec.optimizer.state,
         muon: spec.optimizer.kind == OptimizerKind::Muon,
         masters: spec.optimizer.masters,
+        shards: if spec.optimizer.sharded { spec.resources.least().devices() } else { 1 },
         // An adapter's reference is the model without it.
         reference: adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions)),
         teacher: teacher.map(of_teacher),
@@ -224,7 +226,9 @@ impl Resolution {
         let need = self.memory(None);
         let resolved = self.training.of(self.common);
         let base = resources::base(&resolved, &self.model, &need);
-        let job = NewJob::of(self.submitted, self.attributes, resolved, need.total()).with_base(base);
+        let job = NewJob::of(self.submitted, self.attributes, resolved, need.total())
+            .traced(telemetry::current())
+            .with_base(base);
         NewJob { rollout_set, ..job.with_verifier(self.verifier) }
     }
 }

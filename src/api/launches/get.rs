@@ -2,11 +2,12 @@
 
 use axum::Json;
 
-use super::Launch;
+use super::{Launch, seen};
 use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Id;
 use crate::job::LaunchId;
+use crate::store::StoreError;
 
 /// Get a launch
 #[utoipa::path(
@@ -20,5 +21,10 @@ use crate::job::LaunchId;
     )
 )]
 pub async fn get_launch(Administered(app): Administered, Id(id): Id<LaunchId>) -> Result<Json<Launch>, Problem> {
-    Ok(Json(app.store.launch(id).await?.into()))
+    let launches = seen(&app, vec![app.store.launch(id).await?]).await?;
+    launches
+        .into_iter()
+        .next()
+        .map(Json)
+        .ok_or_else(|| StoreError::NotFound { what: "launch", id: id.to_string() }.into())
 }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 
-use super::Launch;
+use super::{Launch, seen};
 use crate::api::access::Administered;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{List, PageParams, Params};
@@ -24,6 +24,6 @@ pub async fn list_launches(
     Administered(app): Administered,
     Params(page): Params<PageParams>,
 ) -> Result<Json<List<Launch>>, Problem> {
-    let rows = app.store.launches(&page.page()).await?;
-    Ok(Json(List::new(rows.into_iter().map(Launch::from), page.limit, |launch| launch.id.clone())))
+    let launches = seen(&app, app.store.launches(&page.page()).await?).await?;
+    Ok(Json(List::new(launches, page.limit, |launch| launch.id.clone())))
 }

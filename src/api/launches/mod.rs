@@ -6,6 +6,8 @@ pub mod list;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::App;
+use crate::api::error::Problem;
 use crate::job::Timestamp;
 use crate::store::LaunchRow;
 
@@ -21,7 +23,7 @@ pub struct Launch {
     #[schema(example = "cluster")]
     launcher: String,
     /// The job that it is for; the machine runs whatever is next in the queue and fits.
-    job: String,
+    job: Option<String>,
     /// Devices that its machine is to have.
     devices: u32,
     /// Bytes that each of them is said to have.
@@ -57,7 +59,7 @@ impl From<LaunchRow> for Launch {
             id: row.id.to_string(),
             object: "launch",
             launcher: row.launcher,
-            job: row.job.to_string(),
+            job: Some(row.job.to_string()),
             devices: row.devices,
             memory: row.memory,
             status: row.status.as_str(),
@@ -71,4 +73,12 @@ impl From<LaunchRow> for Launch {
             ended_at: seconds(row.ended_at),
         }
     }
+}
+
+/// Launches as the caller sees them: without the jobs of others.
+async fn seen(app: &App, rows: Vec<LaunchRow>) -> Result<Vec<Launch>, Problem> {
+    let own = app.store.own_jobs(rows.iter().map(|row| row.job.to_string()).collect()).await?;
+    let mut launches: Vec<Launch> = rows.into_iter().map(Launch::from).collect();
+    launches.iter_mut().for_each(|launch| drop(launch.job.take_if(|job| !own.contains(job))));
+    Ok(launches)
 }

@@ -22,6 +22,7 @@ use crate::job::spec::ResourceSpec;
 use crate::job::{RolloutSetId, RolloutSummary};
 use crate::spec::{Attributes, Common, Regrading, Resolved, Work};
 use crate::store::{NewJob, StoreError};
+use crate::telemetry;
 
 /// How to score a set again.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -94,7 +95,7 @@ async fn job(app: &App, id: RolloutSetId, body: Value) -> Result<NewJob, Problem
     let attributes = Attributes { name, priority, metadata, budget: None };
     let common = Common { verifier: scoring.config, resources: ResourceSpec::default(), ..sampled_by.common.clone() };
     let resolved = Resolved { common, work: Work::Regrade(regrading) };
-    let job = NewJob::of(body, attributes, resolved, 0).with_verifier(scoring.stored);
+    let job = NewJob::of(body, attributes, resolved, 0).traced(telemetry::current()).with_verifier(scoring.stored);
     Ok(filling_a_set(job, model_digest, tokenizer_digest))
 }
 

@@ -10,6 +10,7 @@ use crate::api::resources;
 use crate::job::{FieldError, RolloutSetId};
 use crate::spec::{Common, Resolved, RolloutSetSpec, Work};
 use crate::store::{NewJob, NewRolloutSet};
+use crate::telemetry;
 
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
 pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
@@ -35,7 +36,7 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
     let need = resources::of_sampling(store, &shape, (&spec.sampling, spec.precision), spec.group_size).await?;
-    errors.extend(resources::check(store, spec.resources.devices, &need, Vec::new).await?);
+    errors.extend(resources::check(store, &spec.resources, &need, Vec::new).await?);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
@@ -45,7 +46,10 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     let common = Common { prompt, ..common };
     let resolved = Resolved { common, work: Work::Sample(sampling) };
     let base = resources::base(&resolved, &model, &need);
-    let job = NewJob::of(submitted, attributes, resolved, need.total()).with_base(base).with_verifier(scoring.stored);
+    let job = NewJob::of(submitted, attributes, resolved, need.total())
+        .traced(telemetry::current())
+        .with_base(base)
+        .with_verifier(scoring.stored);
     Ok(filling_a_set(job, model.digest.unwrap_or_default(), model.tokenizer_digest))
 }
 

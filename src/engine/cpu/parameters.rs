@@ -24,6 +24,7 @@ use crate::engine::ops::linear::Matrices;
 use crate::engine::ops::norm::HeadNorms;
 use crate::engine::ops::{bias, rows_per_task};
 use crate::engine::projection::{LowRank, Norm, Projection};
+use crate::engine::shares::Shares;
 use crate::job::spec::{Masters, MomentState};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
@@ -337,6 +338,35 @@ impl Training for Cpu {
         Ok(())
     }
 
+    fn order(&self, parameters: &Parameters) -> Vec<usize> {
+        (0..parameters.weights.len()).collect()
+    }
+
+    fn spread(&self, parameters: &Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<()> {
+        let bytes = |index: usize| match parameters.narrow(index) {
+            Some(narrow) => bytemuck::cast_slice::<u16, u8>(&narrow).to_vec(),
+            None => bytemuck::cast_slice::<f32, u8>(&parameters.values(index)).to_vec(),
+        };
+        let own: Vec<u8> = shares.of(shares.rank()).flat_map(bytes).collect();
+        let all = ranks.gather(&own)?;
+        let short = || EngineError::Internal(String::from("between ranks: a share has another size"));
+        for (rank, all) in all.iter().enumerate().filter(|(rank, _)| *rank != shares.rank()) {
+            let mut rest = &all[..];
+            for index in shares.of(rank) {
+                let (mut wide, mut narrow) = (parameters.values_mut(index), parameters.narrow_mut(index));
+                let target: &mut [u8] = match &mut narrow {
+                    Some(narrow) => bytemuck::cast_slice_mut(narrow),
+                    None => bytemuck::cast_slice_mut(&mut wide),
+                };
+                let (given, behind) = rest.split_at_checked(target.len()).ok_or_else(short)?;
+                target.copy_from_slice(given);
+                rest = behind;
+            }
+        }
+        parameters.changed();
+        Ok(())
+    }
+
     fn update(
         &self,
         parameters: &Parameters,
@@ -347,6 +377,9 @@ impl Training for Cpu {
     ) -> Result<()> {
         for (index, (first, second)) in first.tensors.iter_mut().zip(&mut second.tensors).enumerate() {
             let Weight { name, shape, .. } = &parameters.weights[index];
+            if first.is_empty() {
+                continue;
+            }
             let Some(gradient) = sums.get(index) else {
                 return Err(EngineError::Internal(format!("no gradient reached `{name}`")));
             };

@@ -369,6 +369,15 @@ impl Driver for Gpu {
     }
 
     #[cfg(feature = "nccl")]
+    fn broadcast(&self, at: Pointer, len: usize, rank: usize) -> Result<()> {
+        self.enter()?;
+        match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(ranks) => ranks.broadcast(at, len, rank, self.stream),
+            None => Err(DeviceError::Unusable(String::from("the device has not joined others"))),
+        }
+    }
+
+    #[cfg(feature = "nccl")]
     fn sum_over_ranks(&self, at: Pointer, len: usize) -> Result<()> {
         self.enter()?;
         match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {

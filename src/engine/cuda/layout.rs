@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::{Cuda, Memory, THREADS, at};
 use crate::engine::backend::Tensors;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
-use crate::engine::kernels::narrow::BLOCK;
 use crate::modelfile::architecture::TensorSpec;
 
 /// Blocks that add up squares.
@@ -49,6 +48,11 @@ impl Layout {
         self.ends[2]
     }
 
+    /// How many weights there are.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
     /// Where a weight's numbers stand.
     pub fn place(&self, index: usize) -> Range<usize> {
         let (first, len) = self.places[index];
@@ -60,39 +64,27 @@ impl Layout {
         let [of_layers, matrices, all] = self.ends;
         [0..of_layers, of_layers..matrices, matrices..all]
     }
-
-    /// The block of numbers with a common scale that a place belongs to; the ranges have none in common.
-    pub fn block(&self, place: usize) -> usize {
-        let mut before = 0;
-        for range in self.ranges() {
-            if place < range.end {
-                return before + (place - range.start) / BLOCK;
-            }
-            before += range.len().div_ceil(BLOCK);
-        }
-        before
-    }
 }
 
-/// One f32 number for each number of the weights, or of the vectors among them.
+/// One f32 number for each number of the weights, or of some that stand side by side.
 #[derive(Debug)]
 pub struct Flat {
     cuda: Arc<Cuda>,
     layout: Arc<Layout>,
     memory: Memory,
-    /// The first number of the layout that it has.
-    first: usize,
+    /// The numbers of the layout that it has.
+    range: Range<usize>,
 }
 
 impl Flat {
     pub fn zeros(cuda: &Arc<Cuda>, layout: &Arc<Layout>) -> Result<Self> {
-        Self::from(cuda, layout, 0)
+        Self::of(cuda, layout, 0..layout.len())
     }
 
-    /// Zeros for the numbers from the given one on.
-    pub fn from(cuda: &Arc<Cuda>, layout: &Arc<Layout>, first: usize) -> Result<Self> {
-        let memory = cuda.cleared(layout.len() - first)?;
-        Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory, first })
+    /// Zeros for some numbers.
+    pub fn of(cuda: &Arc<Cuda>, layout: &Arc<Layout>, range: Range<usize>) -> Result<Self> {
+        let memory = cuda.cleared(range.len())?;
+        Ok(Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), memory, range })
     }
 
     pub fn cuda(&self) -> &Arc<Cuda> {
@@ -105,17 +97,17 @@ impl Flat {
 
     /// Whether it has the numbers of a weight.
     pub fn has(&self, index: usize) -> bool {
-        self.layout.places[index].0 >= self.first
+        self.range.contains(&self.layout.places[index].0)
     }
 
     /// The address of the numbers from a place on.
     pub fn at_place(&self, place: usize) -> Pointer {
-        self.memory.at(place - self.first)
+        self.memory.at(place - self.range.start)
     }
 
     /// The address of one weight's numbers.
     pub fn at(&self, index: usize) -> Pointer {
-        self.memory.at(self.layout.places[index].0 - self.first)
+        self.memory.at(self.layout.places[index].0 - self.range.start)
     }
 
     /// All numbers, in the order in which they lie there.
@@ -126,6 +118,23 @@ impl Flat {
     /// Takes over all numbers in that order.
     pub fn write_all(&self, values: &[f32]) -> Result<()> {
         self.cuda.driver().upload(self.memory.pointer(), bytemuck::cast_slice(values))
+    }
+
+    /// The numbers of a range of the layout.
+    pub fn numbers_of(&self, range: &Range<usize>) -> Result<Vec<f32>> {
+        let mut values = vec![0.0_f32; range.len()];
+        self.cuda.driver().download(self.at_place(range.start), bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// Takes over the numbers of a range of the layout.
+    pub fn write_range(&self, range: &Range<usize>, values: &[f32]) -> Result<()> {
+        self.cuda.driver().upload(self.at_place(range.start), bytemuck::cast_slice(values))
+    }
+
+    /// Gives the numbers of a range that a rank has to all of them, on the devices.
+    pub fn broadcast(&self, range: &Range<usize>, rank: usize) -> Result<()> {
+        self.cuda.driver().broadcast(self.at_place(range.start), range.len(), rank)
     }
 
     /// One weight's numbers; zeros when they cannot be read, which is remembered.

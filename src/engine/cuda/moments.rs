@@ -15,14 +15,14 @@ use crate::engine::kernels::update::AdamW;
 use crate::engine::moments::{Begin, Muon, Noise, Order, Packed};
 use crate::job::spec::MomentState;
 
-/// First or second moments of all weights, or of those from a place on.
+/// First or second moments of all weights, or of some that stand side by side.
 #[derive(Debug)]
 pub struct CudaMoments {
     cuda: Arc<Cuda>,
     layout: Arc<Layout>,
     order: Order,
-    /// The first number of the layout that has one.
-    begin: usize,
+    /// The numbers of the layout that have one.
+    range: Range<usize>,
     numbers: Numbers,
 }
 
@@ -38,31 +38,43 @@ enum Numbers {
     },
 }
 
+/// Matrices of layers, other matrices, and vectors, as far as they lie within a range; none that is empty.
+pub fn parts(layout: &Layout, within: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let parts = layout.ranges().map(|part| part.start.max(within.start)..part.end.min(within.end));
+    parts.into_iter().filter(|part| !part.is_empty())
+}
+
 impl CudaMoments {
-    /// What each weight's begin as. Either all matrices of layers have nothing, or none.
+    /// What each weight's begin as. Those that have some stand side by side.
     pub fn new(
         cuda: &Arc<Cuda>,
         layout: &Arc<Layout>,
         (kind, order): (MomentState, Order),
         begin: Vec<Begin>,
     ) -> Result<Self> {
-        let first = if begin.contains(&Begin::Nothing) { layout.ranges()[0].end } else { 0 };
+        let having = || begin.iter().enumerate().filter(|(_, begin)| **begin != Begin::Nothing);
+        let places = || having().map(|(index, _)| layout.place(index));
+        // Nothing at all lies behind everything.
+        let first = places().map(|place| place.start).min().unwrap_or(layout.len());
+        let range = first..places().map(|place| place.end).max().unwrap_or(first);
         let numbers = match kind {
-            MomentState::F32 => Numbers::F32(Flat::from(cuda, layout, first)?),
+            MomentState::F32 => Numbers::F32(Flat::of(cuda, layout, range.clone())?),
             MomentState::Bf16 => {
-                let memory = cuda.memory(Kind::Bf16, layout.len() - first)?;
-                cuda.driver().clear(memory.pointer(), (layout.len() - first) * Kind::Bf16.bytes())?;
+                let memory = cuda.memory(Kind::Bf16, range.len())?;
+                cuda.driver().clear(memory.pointer(), range.len() * Kind::Bf16.bytes())?;
                 Numbers::Bf16(memory)
             }
-            MomentState::Int8 => Self::codes(cuda, layout, (order, first), &begin)?,
+            MomentState::Int8 => Self::codes(cuda, layout, (order, &range), &begin)?,
         };
-        let moments = Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), order, begin: first, numbers };
+        let moments = Self { cuda: Arc::clone(cuda), layout: Arc::clone(layout), order, range, numbers };
         for (index, begin) in begin.into_iter().enumerate() {
             match (&moments.numbers, begin) {
                 (Numbers::F32(flat), Begin::Stored(packed)) => flat.write(index, &packed.numbers(order))?,
                 (Numbers::Bf16(memory), Begin::Stored(Packed::Bf16(values))) => {
-                    cuda.driver()
-                        .upload(memory.at(layout.place(index).start - first), bytemuck::cast_slice(&values))?;
+                    cuda.driver().upload(
+                        memory.at(layout.place(index).start - moments.range.start),
+                        bytemuck::cast_slice(&values),
+                    )?;
                 }
                 _ => {}
             }
@@ -74,21 +86,22 @@ impl CudaMoments {
     fn codes(
         cuda: &Arc<Cuda>,
         layout: &Arc<Layout>,
-        (order, first): (Order, usize),
+        (order, own): (Order, &Range<usize>),
         begin: &[Begin],
     ) -> Result<Numbers> {
-        let mut numbers = vec![0.0; layout.len()];
+        let mut numbers = vec![0.0; own.len()];
         for (index, begin) in begin.iter().enumerate() {
             if let Begin::Stored(packed) = begin {
-                numbers[layout.place(index)].copy_from_slice(&packed.numbers(order));
+                let place = layout.place(index);
+                numbers[place.start - own.start..place.end - own.start].copy_from_slice(&packed.numbers(order));
             }
         }
-        let (mut codes, mut scales) = (vec![0_u8; layout.len()], Vec::new());
-        for range in layout.ranges().into_iter().filter(|range| range.start >= first) {
-            let blocks = codes[range.clone()].chunks_mut(BLOCK).zip(numbers[range].chunks(BLOCK));
+        let (mut codes, mut scales) = (vec![0_u8; own.len()], Vec::new());
+        for part in parts(layout, own) {
+            let part = part.start - own.start..part.end - own.start;
+            let blocks = codes[part.clone()].chunks_mut(BLOCK).zip(numbers[part].chunks(BLOCK));
             scales.extend(blocks.map(|(codes, numbers)| order.codes().encode(numbers, codes)));
         }
-        codes.drain(..first);
         codes.resize(codes.len().next_multiple_of(Kind::U32.bytes()), 0);
         let words: Vec<u32> = codes.chunks_exact(4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
         let values = [*SIGNED.values(), *UNSIGNED.values()].concat();
@@ -99,19 +112,26 @@ impl CudaMoments {
         })
     }
 
-    /// The first number of the layout that has one.
-    pub fn begin(&self) -> usize {
-        self.begin
+    /// The numbers of the layout that have one.
+    pub fn range(&self) -> &Range<usize> {
+        &self.range
     }
 
-    /// The scale of the block that a place belongs to.
+    /// The block of numbers with a common scale that a place belongs to; parts of the layout have none in common.
     fn block(&self, place: usize) -> usize {
-        self.layout.block(place) - self.layout.block(self.begin)
+        let mut before = 0;
+        for part in parts(&self.layout, &self.range) {
+            if place < part.end {
+                return before + (place - part.start) / BLOCK;
+            }
+            before += part.len().div_ceil(BLOCK);
+        }
+        before
     }
 
     fn read(&self, index: usize) -> Result<Packed> {
         let place = self.layout.place(index);
-        let from = place.start - self.begin;
+        let from = place.start - self.range.start;
         Ok(match &self.numbers {
             Numbers::F32(flat) => Packed::F32(flat.read(index, <[f32]>::to_vec)),
             Numbers::Bf16(memory) => {
@@ -135,7 +155,7 @@ impl CudaMoments {
     /// would be if it came once more.
     pub fn look_ahead(&self, range: &Range<usize>, gradient: Argument, step: u64, how: Muon) -> Result<()> {
         let cuda = &self.cuda;
-        let (from, count) = (range.start - self.begin, Argument::U64(range.len() as u64));
+        let (from, count) = (range.start - self.range.start, Argument::U64(range.len() as u64));
         let numbers = [how.scale, how.momentum].map(Argument::F32);
         match &self.numbers {
             Numbers::F32(m) => {
@@ -177,8 +197,8 @@ impl CudaMoments {
                 cuda.run("adamw", Cuda::blocks(range.len()), &arguments)
             }
             (Numbers::Bf16(m), Numbers::Bf16(v)) => {
-                let places =
-                    [(m, first), (v, second)].map(|(memory, of)| Argument::Pointer(memory.at(range.start - of.begin)));
+                let places = [(m, first), (v, second)]
+                    .map(|(memory, of)| Argument::Pointer(memory.at(range.start - of.range.start)));
                 let noise = [key(Order::First), key(Order::Second)];
                 let arguments =
                     [&[weights, copy, places[0], places[1], gradient, count][..], &noise, &numbers].concat();
@@ -187,7 +207,7 @@ impl CudaMoments {
             (Numbers::Int8 { codes: m, scales: ms, values }, Numbers::Int8 { codes: v, scales: vs, .. }) => {
                 let codes = [(m, first), (v, second)];
                 let codes =
-                    codes.map(|(codes, of)| Argument::Pointer(codes.pointer() + (range.start - of.begin) as u64));
+                    codes.map(|(codes, of)| Argument::Pointer(codes.pointer() + (range.start - of.range.start) as u64));
                 let scales = [(ms, first), (vs, second)];
                 let scales = scales.map(|(scales, of)| Argument::Pointer(scales.at(of.block(range.start))));
                 let arguments = [

@@ -1,15 +1,17 @@
 //! Weights and gradients, each as one flat piece of memory: an optimizer step is one pass, a sum over devices one call.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::{Flat, Layout};
-use super::moments::{CudaMoments, copy_at};
+use super::moments::{CudaMoments, copy_at, parts};
 use super::{Cuda, Memory};
 use crate::engine::backend::{Source, Tensors, Training, Update, Usage};
 use crate::engine::collective::Collective;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::engine::error::EngineError;
 use crate::engine::moments::{Begin, Order};
+use crate::engine::shares::Shares;
 use crate::job::spec::{Masters, MomentState};
 use crate::modelfile::architecture::TensorSpec;
 use crate::modelfile::config::ModelConfig;
@@ -48,7 +50,7 @@ impl Parameters {
         let layout = Arc::new(Layout::new(specs));
         let first = if cuda.is_narrow() && !matches!(usage, Usage::Training(_)) { layout.ranges()[2].start } else { 0 };
         let copy = if cuda.is_narrow() { Some(cuda.activations(layout.len())?) } else { None };
-        Ok(Self { master: Flat::from(cuda, &layout, first)?, copy })
+        Ok(Self { master: Flat::of(cuda, &layout, first..layout.len())?, copy })
     }
 
     fn cuda(&self) -> &Arc<Cuda> {
@@ -158,6 +160,48 @@ impl Training for Cuda {
         Ok(sums.write_all(&numbers)?)
     }
 
+    fn order(&self, parameters: &Parameters) -> Vec<usize> {
+        let layout = parameters.master.layout();
+        let mut places: Vec<usize> = (0..layout.count()).collect();
+        places.sort_by_key(|index| layout.place(*index).start);
+        places
+    }
+
+    fn spread(&self, parameters: &Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<(), EngineError> {
+        let Parameters { master, copy } = parameters;
+        let range_of = |rank: usize| {
+            let places = || shares.of(rank).map(|index| master.layout().place(index));
+            let start = places().map(|place| place.start).min().unwrap_or(0);
+            start..places().map(|place| place.end).max().unwrap_or(start)
+        };
+        let given = if ranks.has_joined() {
+            None
+        } else {
+            let own = master.numbers_of(&range_of(shares.rank()))?;
+            Some(ranks.gather(bytemuck::cast_slice(&own))?)
+        };
+        for rank in shares.ranks() {
+            let range = range_of(rank);
+            match &given {
+                None => master.broadcast(&range, rank)?,
+                Some(given) => {
+                    let numbers = given[rank].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+                    let numbers: Vec<f32> = numbers.collect();
+                    if numbers.len() != range.len() {
+                        let detail = String::from("between ranks: a share has another size");
+                        return Err(EngineError::Internal(detail));
+                    }
+                    master.write_range(&range, &numbers)?;
+                }
+            }
+            // What this rank stepped itself has its copy already.
+            if let Some(copy) = copy.as_ref().filter(|_| rank != shares.rank() && !range.is_empty()) {
+                self.convert(copy.at(range.start), master.at_place(range.start), range.len())?;
+            }
+        }
+        Ok(())
+    }
+
     fn update(
         &self,
         parameters: &Parameters,
@@ -170,15 +214,16 @@ impl Training for Cuda {
             return Err(EngineError::Internal(String::from("no gradient reached the device")));
         };
         let Parameters { master, copy } = parameters;
-        let adamw = [update.matrix, update.matrix, update.vector];
-        let parts = adamw.into_iter().zip(master.layout().ranges());
-        for (how, range) in parts.filter(|(_, range)| !range.is_empty()) {
+        let own = moments[0].range().clone();
+        let ranges = master.layout().ranges();
+        for range in parts(master.layout(), &own) {
+            let how = if range.start < ranges[2].start { update.matrix } else { update.vector };
             let place = |flat: &Flat| Argument::Pointer(flat.at_place(range.start));
             let numbers = [place(master), copy_at(copy.as_ref(), range.start), place(sums)];
-            if range.end <= moments[1].begin() {
+            if range.end <= moments[1].range().start {
                 // Matrices that have no second moments.
                 moments[0].look_ahead(&range, numbers[2], step, update.muon)?;
-                self.orthogonalise_all(sums, update)?;
+                self.orthogonalise_all(sums, update, &own)?;
                 let how = [Argument::U64(range.len() as u64), Argument::F32(update.muon.keep)];
                 self.run("subtract", Self::blocks(range.len()), &[&numbers[..], &how].concat())?;
             } else {
@@ -191,8 +236,10 @@ impl Training for Cuda {
 
 impl Cuda {
     /// Makes updates of Muon of what stands in the place of gradients.
-    fn orthogonalise_all(&self, sums: &Flat, update: &Update<'_>) -> Result<()> {
-        for (index, matrices) in update.matrices.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+    fn orthogonalise_all(&self, sums: &Flat, update: &Update<'_>, own: &Range<usize>) -> Result<()> {
+        let is_own = |index: usize| own.contains(&sums.layout().place(index).start);
+        let matrices = update.matrices.iter().enumerate();
+        for (index, matrices) in matrices.filter(|(index, rows)| !rows.is_empty() && is_own(*index)) {
             let columns = sums.layout().place(index).len() / matrices.iter().sum::<usize>();
             let mut at = sums.at(index);
             for rows in matrices {

@@ -5,6 +5,7 @@ mod calls;
 mod client;
 mod depot;
 
+use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,12 +19,13 @@ use calls::CalledModels;
 pub use client::{Client, Way};
 use depot::ServerDepot;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Next};
+use super::rendezvous;
 use crate::clock;
 use crate::job::agent::{
-    Answer, ArtifactReport, Assignment, AttemptEnd, AttemptOutcome, DeviceReport, DeviceState, DeviceWord, EventBatch,
-    HeldLease, HostRegistration, NewArtifactReport, Question, RegisteredHost, ReportedEvent, Requeued, ServerTime,
-    Word, WorkerBeat, WorkerEnd, WorkerRegistration,
+    Answer, ArtifactReport, Assignment, AttemptEnd, AttemptOutcome, ClaimRequest, DeviceReport, DeviceState,
+    DeviceWord, EventBatch, HeldLease, HostRegistration, NewArtifactReport, Question, RegisteredHost, Rendezvous,
+    ReportedEvent, Requeued, ServerTime, Word, WorkerBeat, WorkerEnd, WorkerRegistration,
 };
 use crate::job::artifact::ArtifactSummary;
 use crate::job::device::split_name;
@@ -159,11 +161,28 @@ impl Ledger for Remote {
         Ok(())
     }
 
-    async fn next_claim(&self, worker: WorkerId, _device: &str, held: &[Lease]) -> Result<Option<Claim>> {
+    async fn next(&self, worker: WorkerId, _device: &str, held: &[Lease]) -> Result<Option<Next>> {
         let held = held.iter().map(|lease| wire(*lease, Duration::ZERO)).collect();
         let path = self.worker_path(worker, &format!("claim?wait={}", WAIT.as_secs()));
-        let found: Option<Assignment> = self.client.post(&path, &WorkerBeat { held }).await?;
-        found.map(claim).transpose()
+        let asked = ClaimRequest { held, takes_part: true };
+        let Some(mut found) = self.client.post::<Assignment>(&path, &asked).await? else { return Ok(None) };
+        let lease = Lease { job: found.job, attempt: found.attempt };
+        Ok(Some(match found.part.take() {
+            Some(part) => Next::TakePart(lease, part),
+            None => Next::Run(Box::new(claim(found)?)),
+        }))
+    }
+
+    fn own_address(&self) -> IpAddr {
+        let server = &self.client.way().server;
+        let port = server.port_or_known_default().unwrap_or(443);
+        // Brackets are of URLs alone.
+        let host = server.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        rendezvous::own_address((host, port))
+    }
+
+    async fn open_rendezvous(&self, lease: Lease, at: &Rendezvous) -> Result<()> {
+        self.post::<ServerTime>(&lease_path(lease, "/rendezvous"), at).await.map(drop)
     }
 
     async fn claimed(&self, lease: Lease) -> Result<Claim> {
@@ -290,5 +309,6 @@ fn claim(assignment: Assignment) -> Result<Claim> {
         resume: resume.map_err(corrupt)?,
         devices: assignment.devices,
         verification: assignment.verification.map(|value| member("verification", value)).transpose()?,
+        trace: assignment.trace,
     })
 }

@@ -57,7 +57,7 @@ fn optimized<B: Backend>(
             let path = folder.path().join("optimizer.safetensors");
             write_safetensors(&path, tensors).unwrap();
             optimizer = Optimizer::new(&spec, &weights);
-            optimizer.restore(&weights, taken, &path).unwrap();
+            optimizer.restore(&weights, taken, std::slice::from_ref(&path)).unwrap();
         }
     }
     let path = folder.path().join("model.safetensors");

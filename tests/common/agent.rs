@@ -1,0 +1,59 @@
+//! An agent, for tests of machines without a server.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::common::{data_dir, signal};
+
+/// An agent with one device, in a data directory of its own.
+pub struct Agent {
+    pub child: Child,
+    folder: TempDir,
+}
+
+impl Agent {
+    pub fn start(server: &str, name: &str) -> Self {
+        Self::start_in(data_dir(), server, name, &[])
+    }
+
+    pub fn start_in(folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+        command.args(["worker", "--server", server, "--host-name", name, "--log", "warn", "--threads", "1"]);
+        command.args(["--devices", "simulated:4GiB", "--data-dir"]).arg(folder.path()).args(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains(&format!("as `{name}`")), "the agent said: {line}");
+        Self { child, folder }
+    }
+
+    /// Where it keeps copies.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Its workers' processes.
+    pub fn workers(&self) -> Vec<u32> {
+        let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// Ends it and its workers at once, as a machine that loses its power.
+    pub fn kill(&mut self) {
+        let workers = self.workers();
+        signal(self.child.id(), "KILL");
+        workers.into_iter().for_each(|pid| signal(pid, "KILL"));
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.kill();
+        }
+    }
+}
