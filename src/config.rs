@@ -35,6 +35,8 @@ const HUB: &str = "https://huggingface.co";
 pub const VERIFIERS: &str = "ANNEAL_VERIFIERS";
 
 /// The variable that has the database's address, which may hold a password.
+/// Where traces are sent, as programs usually are told.
+const TRACES: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const DATABASE: &str = "ANNEAL_DATABASE";
 /// The variable that has the bucket, and how the names of those begin that let into it.
 const ARTIFACTS: &str = "ANNEAL_ARTIFACTS";
@@ -96,7 +98,7 @@ pub struct SettingArgs {
     pub rank_address: Option<IpAddr>,
 
     /// Address of an OpenTelemetry collector that traces are sent to over HTTP (OTLP) [default: none; nothing is traced]
-    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", global = true)]
+    #[arg(long, env = TRACES, value_name = "URL", global = true)]
     pub otlp_endpoint: Option<String>,
 
     /// Address and port of the API; one that is not a loopback address needs an API key first, see `anneal keys`
@@ -345,6 +347,15 @@ impl Config {
         self.database.as_ref().map(DatabaseUrl::as_str)
     }
 
+    /// What a worker must know to send traces where this process does: with the keys that a collector may want, so that it is
+    /// no argument, which all users of a machine can read.
+    pub fn traces(&self) -> impl Iterator<Item = (String, String)> {
+        const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
+        let endpoint = self.otlp_endpoint.iter().map(|url| (TRACES.to_owned(), url.clone()));
+        let more = std::env::vars().filter(|(name, _)| name.starts_with(PREFIX) && name != TRACES);
+        endpoint.chain(more.filter(|_| self.otlp_endpoint.is_some()))
+    }
+
     /// What workers have to know of a database and files that are not in the data directory, as variables.
     pub fn elsewhere(&self) -> Vec<(String, String)> {
         let told = [(DATABASE, self.database_url()), (ARTIFACTS, self.artifacts.as_deref())];
@@ -392,6 +403,9 @@ impl Config {
         }
         if self.otlp_endpoint.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
             return wrong("otlp_endpoint", "must be a URL of http or https, such as http://127.0.0.1:4318");
+        }
+        if self.rank_address.is_some_and(|address| address.is_unspecified()) {
+            return wrong("rank_address", "must be an address at which other machines reach this one");
         }
         if !is_host_name(&self.host_name) {
             return wrong("host_name", "must be 1 to 63 lower-case letters, digits, `-`, `.` and `_`");

@@ -4,10 +4,11 @@
 mod agent;
 mod common;
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use agent::Agent;
-use common::{PATIENCE, Server, data_dir, signal, small_spec};
+use common::{PATIENCE, Server, anneal, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 
 /// Steps of the job that is disturbed.
@@ -45,7 +46,9 @@ fn on_one_machine(spec: &Value) -> String {
     let data = data_dir();
     let server = Server::start_with(data.path(), &["--devices", "simulated:2"]);
     let mut spec = spec.clone();
-    spec["resources"].as_object_mut().unwrap().remove("hosts");
+    if let Some(resources) = spec.get_mut("resources").and_then(Value::as_object_mut) {
+        resources.remove("hosts");
+    }
     ended(&server, &server.submit(&spec)).1
 }
 
@@ -203,4 +206,69 @@ fn what_no_machines_could_ever_run_is_refused_and_a_job_is_called_off_while_it_w
     server.wait_until(&job, |job| job["status"] == "cancelled");
     other.kill();
     second.workers().into_iter().for_each(|pid| signal(pid, "CONT"));
+}
+
+/// Kills of the server, of machines, of their workers and of what computes for these, at instants that nobody chose;
+/// `ANNEAL_KILLS` says how many.
+#[test]
+fn whatever_is_killed_each_job_ends_with_its_bits() {
+    let kills: u64 = std::env::var("ANNEAL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let specs = [small_spec(), spec(2)];
+    let expected = specs.each_ref().map(on_one_machine);
+    let data = data_dir();
+    let start = |port: &str| {
+        let mut command = anneal(data.path());
+        command.args(["serve", "--supervised", "--log", "warn", "--devices", "none", "--lease-seconds", "3"]);
+        command.args(["--listen", &format!("127.0.0.1:{port}"), "--data-dir"]).arg(data.path());
+        Server::spawn(command)
+    };
+    let mut server = start("0");
+    let port = server.base.rsplit(':').next().unwrap().to_owned();
+    let mut agents = ["box-1", "box-2", "box-3"].map(|name| Agent::start(&server.base, name));
+    let mut random = 1_u64;
+    let mut draw = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % below
+    };
+    let mut jobs = Vec::new();
+    for kill in 0..kills {
+        jobs.push(server.submit(&specs[kill as usize % 2]));
+        std::thread::sleep(Duration::from_millis(300 + draw(2500)));
+        let agent = &mut agents[draw(3) as usize];
+        match draw(4) {
+            0 => {
+                server.kill();
+                server = start(&port);
+            }
+            1 => {
+                agent.kill();
+                agent.begin_again();
+            }
+            2 => agent.workers().into_iter().for_each(|pid| signal(pid, "KILL")),
+            _ => {
+                let ranks = agent.workers().into_iter().flat_map(children);
+                ranks.for_each(|pid| signal(pid, "KILL"));
+            }
+        }
+    }
+    let mut attempts = 0;
+    for (number, job) in jobs.iter().enumerate() {
+        let done = server.wait(job);
+        // Three losses are a job's end, as anywhere.
+        if done["failure"]["message"].as_str().is_some_and(|message| message.contains("3 times")) {
+            server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+        }
+        assert_eq!(ended(&server, job).1, expected[number % 2]);
+        let log = server.get(&format!("/v1/events?type=status&job={job}&limit=200")).json();
+        let succeeded = log["data"].as_array().unwrap().iter().filter(|event| event["data"]["status"] == "succeeded");
+        assert_eq!(succeeded.count(), 1);
+        attempts += server.job(job)["attempt"].as_u64().unwrap();
+    }
+    println!("{kills} kills, {} jobs, {attempts} attempts", jobs.len());
+}
+
+/// The processes that another one has started.
+fn children(pid: u32) -> Vec<u32> {
+    let found = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();
+    String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
 }

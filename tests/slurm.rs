@@ -1,7 +1,9 @@
 //! Machines that Slurm starts for jobs: whatever becomes of its controller, of its nodes and of what it started, each job runs
-//! once and to the same bits. Started with a cluster beside it: `scripts/slurm.sh cargo test --test slurm`; not part of a
+//! once and to the same bits. And jobs on several machines in networks that can be cut. Started with a cluster beside it: `scripts/slurm.sh cargo test --test slurm`; not part of a
 //! plain `cargo test`.
 
+#[path = "common/agent.rs"]
+mod agent;
 mod common;
 
 use std::collections::BTreeMap;
@@ -10,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use agent::Agent;
 use common::{PATIENCE, Server, anneal, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -242,6 +245,40 @@ fn a_node_that_is_cut_off_loses_its_job_to_another_and_writes_nothing_of_it_more
     let ended = site.server.job(&job);
     assert_eq!((&ended["status"], &ended["attempt"]), (&json!("succeeded"), &json!(2)));
     assert_eq!(site.successes(&job), 1);
+}
+
+/// Agents of an operator's own, in networks of their own, with one job on two of them.
+#[test]
+fn a_job_on_two_machines_of_which_one_is_cut_off_goes_on_with_another_to_the_same_bits() {
+    let site = Site::start("max_launches = 1");
+    let key = site.server.post("/v1/api-keys", &json!({"name": "agents", "scopes": ["agent"]})).json();
+    let file = site.data.path().join("agent.key");
+    std::fs::write(&file, key["key"].as_str().unwrap_or_else(|| panic!("{key}"))).unwrap();
+    let token = ["--token-file", file.to_str().unwrap()];
+    let (_first, _second) =
+        (Agent::start_on("n1", &site.server.base, &token), Agent::start_on("n2", &site.server.base, &token));
+    let mut spec = long_spec();
+    spec["resources"] = json!({"devices": 2, "hosts": 2});
+    let job = site.server.submit(&spec);
+    site.server.wait_until(&job, at_step(5));
+    let _third = Agent::start_in(data_dir(), &site.server.base, "own", &token);
+    control("cut", "n2");
+    let cut = Instant::now();
+    site.server.wait_until(&job, |job| job["attempt"] == 2);
+    println!("the job whose other machine was cut off ran with a third after {:.1} s", cut.elapsed().as_secs_f64());
+    let weights = site.weights(&job);
+    let ended = site.server.job(&job);
+    assert_eq!((&ended["attempt"], &ended["devices"]), (&json!(2), &json!(["n1/simulated:0", "own/simulated:0"])));
+    control("heal", "n2");
+    // Whoever was cut off finds out, lets go of its device and takes jobs again.
+    spec["resources"] = json!({"devices": 3, "hosts": 3});
+    let next = site.server.submit(&spec);
+    assert_eq!(site.server.wait(&next)["status"], "succeeded", "{:#}", site.server.job(&next));
+    let data = data_dir();
+    let one = Server::start_with(data.path(), &["--devices", "simulated:2"]);
+    spec["resources"] = json!({"devices": 2});
+    let undisturbed = one.wait(&one.submit(&spec));
+    assert_eq!(undisturbed["result"]["weights_sha256"], json!(weights));
 }
 
 #[test]

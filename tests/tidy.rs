@@ -86,7 +86,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What everything stands on.
         "driver", "random", "error", "kernels", "ops",
         // What is computed, and where.
-        "rows", "projection", "choice", "gradients", "moments", "collective", "backend", "cpu", "cuda", "device",
+        "rows", "projection", "choice", "gradients", "moments", "collective", "shares", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits", "curriculum",
         // What goes in and out.
@@ -99,7 +99,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Rows that stand by themselves.
         "error", "files", "key_file", "vault", "checksums", "backend", "depot", "bucket", "statement", "statuses", "memo", "migrations", "attempts", "audit", "keys", "sessions", "names", "projects", "quota", "requests", "life", "hosts",
         // A job's log, its status, and the right to run it.
-        "events", "devices", "transitions", "lease", "workers", "metric_blocks", "reports", "metrics", "inputs", "provenance",
+        "events", "devices", "transitions", "lease", "rendezvous", "workers", "metric_blocks", "reports", "metrics", "inputs", "provenance",
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
@@ -115,7 +115,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "unread", "etag", "labels", "deleted", "lines", "feed", "tail",
         "download", "archive", "verifiable", "imports", "templates", "resolve", "row_source", "resources",
         // Around every handler.
-        "access", "limits", "idempotency", "audit", "browser", "compress",
+        "access", "limits", "idempotency", "audit", "browser", "compress", "trace",
         // Handlers.
         "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "launches", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",

@@ -12,3 +12,5 @@ alter table job add column trace text;
 
 -- What the folder of a model holds, as JSON; null of models from before this was written down.
 alter table model add column files text;
+
+create index job_on_hosts on job (status) where hosts > 1;

@@ -70,27 +70,32 @@ pub async fn check(
     let rows = store.devices(crate::clock::now()).await?;
     let shape = spec.least();
     let devices = shape.each;
-    let mut hosts: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    // The devices of a job are of one kind, as many on each of its hosts.
+    let mut kinds: BTreeMap<&str, BTreeMap<&str, Vec<u64>>> = BTreeMap::new();
     for row in &rows {
-        hosts.entry(split_name(&row.name).0).or_default().push(row.memory_total);
+        let (host, device) = split_name(&row.name);
+        let kind = device.split(':').next().unwrap_or_default();
+        kinds.entry(kind).or_default().entry(host).or_default().push(row.memory_total);
     }
     let fit = |memories: &Vec<u64>| {
         let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
         (fitting.min(devices as usize), memories.len() >= devices as usize, memories.iter().max().copied())
     };
-    let mut hosts: Vec<Vec<u64>> = hosts.into_values().collect();
-    if !hosts.is_empty() && shape.hosts == 1 {
-        hosts.extend(store.offered().iter().map(|machine| vec![machine.memory; machine.devices as usize]));
-    }
-    hosts.sort_by_key(|memories| Reverse(fit(memories)));
-    if !hosts.is_empty() && hosts.len() < shape.hosts as usize {
-        let detail =
-            format!("{shape} are asked for, and there are {}; start more agents, or ask for fewer", hosts.len());
+    let offered = store.offered().iter().filter(|_| !rows.is_empty() && shape.hosts == 1);
+    let offered: Vec<Vec<u64>> = offered.map(|machine| vec![machine.memory; machine.devices as usize]).collect();
+    // Of the hosts that come closest to what is asked for, the last one that is needed.
+    let last = |hosts: BTreeMap<&str, Vec<u64>>| {
+        let mut hosts: Vec<Vec<u64>> = hosts.into_values().chain(offered.clone()).collect();
+        hosts.sort_by_key(|memories| Reverse(fit(memories)));
+        hosts.into_iter().nth(shape.hosts as usize - 1)
+    };
+    let most = kinds.values().map(BTreeMap::len).max().unwrap_or(0);
+    let best = kinds.into_values().filter_map(last).max_by_key(fit);
+    if best.is_none() && most > 0 {
+        let detail = format!("{shape} are asked for, and there are {most}; start more agents, or ask for fewer");
         return Ok(vec![FieldError::new("/resources/hosts", "too_few_devices", detail)]);
     }
-    // Of those that come closest to what is asked for, the last one that is needed.
-    let last = hosts.into_iter().nth(shape.hosts as usize - 1).unwrap_or_default();
-    Ok(refusal(&last, devices, need, savings).into_iter().collect())
+    Ok(refusal(&best.unwrap_or_default(), devices, need, savings).into_iter().collect())
 }
 
 fn refusal(

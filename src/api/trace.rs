@@ -28,6 +28,6 @@ pub fn begin(request: &Request<Body>) -> Span {
 }
 
 pub fn end<B>(response: &Response<B>, latency: Duration, span: &Span) {
-    span.record("http.response.status_code", response.status().as_u16());
+    span.record("http.response.status_code", i64::from(response.status().as_u16()));
     DefaultOnResponse::new().on_response(response, latency, span);
 }

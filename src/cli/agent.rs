@@ -106,7 +106,8 @@ pub fn run(config: Config, args: &AgentArgs, way: Way) -> anyhow::Result<ExitCod
         arguments.extend(way.arguments());
         arguments.extend(args.once.then(|| String::from("--once")));
         arguments.extend(args.idle_exit.iter().flat_map(|idle| [String::from("--idle-exit"), idle.to_string()]));
-        let environment = vec![(VERIFIERS.to_owned(), serde_json::to_string(&config.verifiers)?)];
+        let verifiers = (VERIFIERS.to_owned(), serde_json::to_string(&config.verifiers)?);
+        let environment = std::iter::once(verifiers).chain(config.traces()).collect();
         let ends = args.once || args.idle_exit.is_some();
         let orders = Orders { arguments, environment, ends };
         let mut workers = JoinSet::new();

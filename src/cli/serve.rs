@@ -126,7 +126,7 @@ impl Server {
 
         let threads = (config.threads / readings.len().max(1)).max(1);
         let environment = [(VERIFIERS.to_owned(), serde_json::to_string(&verifiers)?)].into_iter();
-        let environment = environment.chain(config.elsewhere()).collect();
+        let environment = environment.chain(config.elsewhere()).chain(config.traces()).collect();
         let orders = Orders { arguments: worker_arguments(config, threads), environment, ends: false };
         let mut workers = JoinSet::new();
         let leads = leadership::strive(store.clone(), shutdown.clone());
@@ -285,9 +285,6 @@ pub(super) fn worker_arguments(config: &Config, threads: usize) -> Vec<String> {
         String::from("--log"),
         config.log.clone(),
     ];
-    if let Some(collector) = &config.otlp_endpoint {
-        arguments.extend([String::from("--otlp-endpoint"), collector.clone()]);
-    }
     if let Some(address) = config.rank_address {
         arguments.extend([String::from("--rank-address"), address.to_string()]);
     }

@@ -6,9 +6,10 @@
 
 use std::fmt::{self, Debug};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,7 @@ pub struct Watch {
     pub patience: Duration,
     /// Looks whether to stop; it is also rank 0's own sign of life.
     pub look: Arc<dyn Fn() -> Option<Stop> + Send + Sync>,
-    /// The machine of a rank is to be free.
+    /// Learns that the machine of a rank is to be free; called by another thread.
     pub leave: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -154,11 +155,20 @@ pub enum Link {
 }
 
 impl Link {
-    fn set_read_timeout(&self, timeout: Duration) -> std::io::Result<()> {
-        match self {
-            Self::Near(stream) => stream.set_read_timeout(Some(timeout)),
-            Self::Far(stream) => stream.set_read_timeout(Some(timeout)),
-        }
+    fn try_clone(&self) -> std::io::Result<Self> {
+        Ok(match self {
+            Self::Near(stream) => Self::Near(stream.try_clone()?),
+            Self::Far(stream) => Self::Far(stream.try_clone()?),
+        })
+    }
+
+    /// Sends and reads no more, also where it is known by another handle.
+    fn end(&self) {
+        // It may have ended.
+        drop(match self {
+            Self::Near(stream) => stream.shutdown(Shutdown::Both),
+            Self::Far(stream) => stream.shutdown(Shutdown::Both),
+        });
     }
 }
 
@@ -201,6 +211,72 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Data, Self::Sign, Self::Failure, Self::Leave];
 }
 
+/// A message: what it is, the exchange that it is part of, and what it says.
+type Message = (Kind, u64, Vec<u8>);
+
+/// What rank 0 hears of another rank. A thread reads it, whatever rank 0 does meanwhile: a connection whose other end does not
+/// read for long is taken for dead by the system.
+#[derive(Debug)]
+struct Ear {
+    messages: Receiver<std::io::Result<Message>>,
+    /// When the rank was heard last.
+    heard: Arc<Mutex<Instant>>,
+}
+
+impl Ear {
+    /// Listens at a connection until it ends. That the rank is to leave is told at once.
+    fn listen(mut link: Link, leave: Arc<dyn Fn() + Send + Sync>) -> Self {
+        let (sender, messages) = channel();
+        let heard = Arc::new(Mutex::new(Instant::now()));
+        let last = Arc::clone(&heard);
+        let listen = move || {
+            loop {
+                let message = receive(&mut link);
+                *last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                match message {
+                    Ok((Kind::Sign, ..)) => {}
+                    Ok((Kind::Leave, ..)) => leave(),
+                    // A rank has one message of another kind on its way at most.
+                    message => {
+                        let is_over = message.is_err();
+                        if sender.send(message).is_err() || is_over {
+                            return;
+                        }
+                    }
+                }
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name(String::from("rank")).spawn(listen) {
+            tracing::error!(%error, "a rank cannot be listened to");
+        }
+        Self { messages, heard }
+    }
+
+    /// Waits for the rank's part of an exchange, as long as it gives signs of life and rank 0 is not to stop.
+    fn wait(&self, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
+        let silent = || self.heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        loop {
+            match self.messages.recv_timeout(LOOK) {
+                Ok(Ok((Kind::Failure, _, bytes))) => {
+                    let unread = |error: serde_json::Error| lost(rank, &error.into());
+                    let failure = serde_json::from_slice(&bytes).map_err(unread)?;
+                    return Err(EngineError::Rank { rank, failure });
+                }
+                Ok(Ok((_, other, bytes))) => return if other == number { Ok(bytes) } else { Err(diverged(rank)) },
+                Ok(Err(error)) => return Err(lost(rank, &error)),
+                Err(RecvTimeoutError::Disconnected) => return Err(lost(rank, &ErrorKind::UnexpectedEof.into())),
+                Err(RecvTimeoutError::Timeout) if silent() > watch.patience => {
+                    return Err(gone(rank, format!("no sign of life for {} s", watch.patience.as_secs())));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(stop) = (watch.look)() {
+                return Err(EngineError::Stopped(stop));
+            }
+        }
+    }
+}
+
 /// Ranks that are processes of one machine or of several, connected through rank 0.
 #[derive(Debug)]
 pub struct Sockets {
@@ -208,23 +284,25 @@ pub struct Sockets {
     size: usize,
     /// Rank 0 has one to each other rank, the others one to rank 0.
     links: Mutex<Vec<Link>>,
-    /// Rank 0's.
-    watch: Option<Watch>,
+    /// Rank 0's, with what it hears of each other rank.
+    watch: Option<(Watch, Mutex<Vec<Ear>>)>,
     /// Exchanges so far; the ranks must be at the same one.
     exchanges: AtomicU64,
     /// When the last sign was given.
     signed: Mutex<Instant>,
     /// Whether the devices sum among themselves.
     joined: AtomicBool,
-    /// Whether this rank's machine is to be free, which rank 0 was not told yet.
+    /// Whether this rank's machine is to be free, and whether rank 0 was told.
     leaves: AtomicBool,
+    told: AtomicBool,
 }
 
 impl Sockets {
     /// Rank 0, with its connections to ranks 1, 2, ...
-    pub fn hub(links: Vec<Link>, watch: Watch) -> Self {
-        let size = links.len() + 1;
-        Self::new(0, size, links, Some(watch))
+    pub fn hub(links: Vec<Link>, watch: Watch) -> std::io::Result<Self> {
+        let ears = links.iter().map(|link| Ok(Ear::listen(link.try_clone()?, Arc::clone(&watch.leave))));
+        let ears = ears.collect::<std::io::Result<_>>()?;
+        Ok(Self::new(0, links.len() + 1, links, Some((watch, Mutex::new(ears)))))
     }
 
     /// Another rank, with its connection to rank 0.
@@ -232,10 +310,18 @@ impl Sockets {
         Self::new(rank, size, vec![link], None)
     }
 
-    fn new(rank: usize, size: usize, links: Vec<Link>, watch: Option<Watch>) -> Self {
-        let (exchanges, signed) = (AtomicU64::new(0), Mutex::new(Instant::now()));
-        let (joined, leaves) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { rank, size, links: Mutex::new(links), watch, exchanges, signed, joined, leaves }
+    fn new(rank: usize, size: usize, links: Vec<Link>, watch: Option<(Watch, Mutex<Vec<Ear>>)>) -> Self {
+        Self {
+            rank,
+            size,
+            links: Mutex::new(links),
+            watch,
+            exchanges: AtomicU64::new(0),
+            signed: Mutex::new(Instant::now()),
+            joined: AtomicBool::new(false),
+            leaves: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+        }
     }
 
     fn links(&self) -> MutexGuard<'_, Vec<Link>> {
@@ -245,20 +331,38 @@ impl Sockets {
     /// Tells rank 0 now and then that this one computes. That rank 0 is gone shows at the next exchange.
     pub fn sign(&self) {
         let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.rank > 0 && signed.elapsed() >= SIGNS {
+        let is_due = signed.elapsed() >= SIGNS || (self.leaves() && !self.told.load(Ordering::Relaxed));
+        if self.rank > 0 && is_due {
             *signed = Instant::now();
-            drop(send(&mut self.links()[0], Kind::Sign, 0, &[]));
+            let mut links = self.links();
+            self.tell_that_it_leaves(&mut links[0]);
+            drop(send(&mut links[0], Kind::Sign, 0, &[]));
         }
     }
 
-    /// Has rank 0 told, with what this rank says next, that its machine is to be free.
+    /// Has rank 0 told that this one's machine is to be free: at once, or when it says something next.
     pub fn leave(&self) {
         self.leaves.store(true, Ordering::Relaxed);
+        if let Ok(mut links) = self.links.try_lock() {
+            self.tell_that_it_leaves(&mut links[0]);
+        }
     }
 
-    /// Tells rank 0 why this one ends. Without rank 0 there is nobody to tell.
+    fn leaves(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed)
+    }
+
+    fn tell_that_it_leaves(&self, link: &mut Link) {
+        if self.leaves() && !self.told.swap(true, Ordering::Relaxed) {
+            drop(send(link, Kind::Leave, 0, &[]));
+        }
+    }
+
+    /// Tells rank 0 why this one ends, unless it ends because it leaves. Without rank 0 there is nobody to tell.
     pub fn fail(&self, failure: &Failure) {
-        if let Ok(text) = serde_json::to_vec(failure) {
+        if let Ok(text) = serde_json::to_vec(failure)
+            && !self.leaves()
+        {
             drop(send(&mut self.links()[0], Kind::Failure, 0, &text));
         }
     }
@@ -267,17 +371,15 @@ impl Sockets {
     fn exchange(&self, own: &[u8], combine: impl FnOnce(Vec<Vec<u8>>) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let mut links = self.links();
-        let Some(watch) = &self.watch else {
-            if self.leaves.swap(false, Ordering::Relaxed) {
-                send(&mut links[0], Kind::Leave, 0, &[]).map_err(|error| lost(0, &error))?;
-            }
+        let Some((watch, ears)) = &self.watch else {
+            self.tell_that_it_leaves(&mut links[0]);
             send(&mut links[0], Kind::Data, number, own).map_err(|error| lost(0, &error))?;
             let (_, other, bytes) = receive(&mut links[0]).map_err(|error| lost(0, &error))?;
             return if other == number { Ok(bytes) } else { Err(diverged(0)) };
         };
         let mut all = vec![own.to_vec()];
-        for (link, rank) in links.iter_mut().zip(1..) {
-            all.push(watched(link, rank, number, watch)?);
+        for (ear, rank) in ears.lock().unwrap_or_else(PoisonError::into_inner).iter().zip(1..) {
+            all.push(ear.wait(rank, number, watch)?);
         }
         let combined = combine(all)?;
         for (link, rank) in links.iter_mut().zip(1..) {
@@ -287,42 +389,10 @@ impl Sockets {
     }
 }
 
-/// Waits for a rank's part of an exchange, as long as it gives signs of life and rank 0 is not to stop.
-fn watched(link: &mut Link, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
-    let mut heard = Instant::now();
-    let failed = |error: &std::io::Error| lost(rank, error);
-    loop {
-        link.set_read_timeout(LOOK).map_err(|error| failed(&error))?;
-        let mut first = [0];
-        match link.read(&mut first) {
-            Ok(0) => return Err(lost(rank, &ErrorKind::UnexpectedEof.into())),
-            Ok(_) => {
-                // What has begun comes whole.
-                link.set_read_timeout(watch.patience).map_err(|error| failed(&error))?;
-                heard = Instant::now();
-                let (kind, other, bytes) = rest_of(link, first[0]).map_err(|error| failed(&error))?;
-                match kind {
-                    Kind::Data if other == number => return Ok(bytes),
-                    Kind::Data => return Err(diverged(rank)),
-                    Kind::Sign => {}
-                    Kind::Leave => (watch.leave)(),
-                    Kind::Failure => {
-                        let failure = serde_json::from_slice(&bytes).map_err(|error| failed(&error.into()))?;
-                        return Err(EngineError::Rank { rank, failure });
-                    }
-                }
-            }
-            // Unlike a wait that is over, a connection that is has `TimedOut`.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                if heard.elapsed() > watch.patience {
-                    return Err(gone(rank, format!("no sign of life for {} s", watch.patience.as_secs())));
-                }
-            }
-            Err(error) => return Err(failed(&error)),
-        }
-        if let Some(stop) = (watch.look)() {
-            return Err(EngineError::Stopped(stop));
-        }
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        // Whoever listens at a connection hears that it ends.
+        self.links().iter().for_each(Link::end);
     }
 }
 
@@ -442,17 +512,11 @@ fn send(link: &mut Link, kind: Kind, number: u64, bytes: &[u8]) -> std::io::Resu
     link.write_all(bytes)
 }
 
-fn receive(link: &mut Link) -> std::io::Result<(Kind, u64, Vec<u8>)> {
-    let mut first = [0];
-    link.read_exact(&mut first)?;
-    rest_of(link, first[0])
-}
-
-/// The rest of a message whose first byte was read.
-fn rest_of(link: &mut Link, first: u8) -> std::io::Result<(Kind, u64, Vec<u8>)> {
+fn receive(link: &mut Link) -> std::io::Result<Message> {
+    let (mut kind, mut numbers) = ([0], [[0; 8]; 2]);
+    link.read_exact(&mut kind)?;
     let unknown = || std::io::Error::other("a message of no known kind");
-    let kind = *Kind::ALL.get(usize::from(first)).ok_or_else(unknown)?;
-    let mut numbers = [[0; 8]; 2];
+    let kind = *Kind::ALL.get(usize::from(kind[0])).ok_or_else(unknown)?;
     for number in &mut numbers {
         link.read_exact(number)?;
     }
@@ -482,7 +546,7 @@ mod tests {
         let look = move || leaving.load(Ordering::Relaxed).then_some(Stop::Drain);
         let leave = Arc::new(move || left.store(true, Ordering::Relaxed));
         let watch = Watch { patience: Duration::from_secs(30), look: Arc::new(look), leave };
-        let mut all = vec![Sockets::hub(hub, watch)];
+        let mut all = vec![Sockets::hub(hub, watch).unwrap()];
         all.extend((1..).zip(spokes).map(|(rank, link)| Sockets::spoke(rank, size, link)));
         std::thread::scope(|scope| {
             let threads: Vec<_> = all.into_iter().map(|sockets| scope.spawn(|| work(&{ sockets }))).collect();
@@ -578,7 +642,7 @@ mod tests {
     fn rank_0_stops_while_it_waits_and_a_silent_rank_is_given_up() {
         let wait = |watch: Watch, sign: bool| {
             let (hub, link) = pair();
-            let (hub, spoke) = (Sockets::hub(vec![hub], watch), Sockets::spoke(1, 2, link));
+            let (hub, spoke) = (Sockets::hub(vec![hub], watch).unwrap(), Sockets::spoke(1, 2, link));
             *spoke.signed.lock().unwrap() -= SIGNS;
             if sign {
                 spoke.sign();

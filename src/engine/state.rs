@@ -105,15 +105,17 @@ impl<B: Backend> Trainer<'_, B> {
     /// Gives rank 0 this rank's part of the optimizer's state, while it writes a training checkpoint.
     pub(super) fn send_moments(&self) -> Result<(), EngineError> {
         let folder = &self.job.actor.directory;
-        std::fs::create_dir_all(folder).map_err(|e| EngineError::io("creating", folder, e))?;
         // Written to the disk first, so that there is memory for one tensor of it at a time.
-        let path = folder.join(of_rank(self.ranks().rank()));
+        // In a folder, as everything that an attempt leaves unfinished, which the next one removes.
+        let own = folder.join(format!("moments-{}.tmp", self.ranks().rank()));
+        std::fs::create_dir_all(&own).map_err(|e| EngineError::io("creating", &own, e))?;
+        let path = own.join(OPTIMIZER);
         write_safetensors(&path, self.optimizer.state(&self.actor.weights).1)?;
         self.actor.weights.backend().check()?;
         let io = |e| EngineError::io("reading", &path, e);
         let mut file = std::fs::File::open(&path).map_err(io)?;
-        // It needs no name any more, also when this process ends here.
-        std::fs::remove_file(&path).map_err(io)?;
+        // It needs no name any more.
+        std::fs::remove_dir_all(&own).map_err(io)?;
         let size = file.metadata().map_err(io)?.len();
         let most = self.ranks().gather_values(size)?.into_iter().max().unwrap_or(0);
         for _ in 0..most.div_ceil(PIECE) {

@@ -60,7 +60,7 @@ pub struct Slot {
 
 impl Slot {
     /// `cpu`, `cuda` or `simulated`.
-    fn kind(&self) -> &str {
+    pub(super) fn kind(&self) -> &str {
         split_name(&self.name).1.split(':').next().unwrap_or_default()
     }
 
@@ -146,6 +146,13 @@ impl Request {
     /// The least that it can start with.
     pub fn least(&self) -> Shape {
         if self.elastic { Shape::of_one_host(1) } else { self.shape }
+    }
+
+    /// The same with no more than so many devices, if fewer will do.
+    pub fn within(self, devices: i64) -> Self {
+        let is_within = |shape: &Shape| i64::from(shape.devices()) <= devices;
+        let shape = self.shapes().find(is_within).unwrap_or(self.shape);
+        Self { shape, ..self }
     }
 }
 
@@ -316,7 +323,12 @@ impl Placement {
         let will = |group: &&usize| self.slots[self.groups[**group].clone()].iter().filter(|s| s.will(memory)).count();
         let of_kind = |groups: &Vec<usize>| {
             let kept = |group: &usize| -> Vec<usize> {
-                self.groups[*group].clone().filter(|slot| self.claimants[*slot].is_none()).filter(keeps).collect()
+                let unclaimed = self.groups[*group].clone().filter(|slot| self.claimants[*slot].is_none());
+                let mut kept: Vec<usize> = unclaimed.filter(keeps).collect();
+                // No more than it needs, and those that are free first.
+                kept.sort_by_key(|slot| !self.slots[*slot].can(memory));
+                kept.truncate(each);
+                kept
             };
             let mut kept: Vec<Vec<usize>> = groups.iter().filter(|group| will(group) >= each).map(kept).collect();
             // Of equals the first.

@@ -1,6 +1,7 @@
 //! Why a queued job waits, once [`placement`](super::placement) has offered it its devices.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::device::gibibytes;
 use super::placement::{Claimant, Placement, Request, Shape, Slot};
@@ -135,12 +136,18 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
     (WaitCode::DevicesBusy, None, message)
 }
 
-/// How many devices fulfil a condition on each of as many hosts as a job is on: where most do.
+/// How many devices of one kind fulfil a condition on each of as many hosts as a job is on: where most do.
 fn most_on_hosts(slots: &[Slot], hosts: u32, condition: impl Fn(&Slot) -> bool) -> usize {
-    let by_host = slots.chunk_by(|a, b| a.host() == b.host());
-    let mut counts: Vec<usize> = by_host.map(|host| host.iter().filter(|slot| condition(slot)).count()).collect();
-    counts.sort_unstable_by_key(|count| Reverse(*count));
-    counts.get(hosts.saturating_sub(1) as usize).copied().unwrap_or(0)
+    let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for of_host in slots.chunk_by(|a, b| (a.host(), a.kind()) == (b.host(), b.kind())) {
+        let count = of_host.iter().filter(|slot| condition(slot)).count();
+        by_kind.entry(of_host[0].kind()).or_default().push(count);
+    }
+    let most = |mut counts: Vec<usize>| {
+        counts.sort_unstable_by_key(|count| Reverse(*count));
+        counts.get(hosts.saturating_sub(1) as usize).copied().unwrap_or(0)
+    };
+    by_kind.into_values().map(most).max().unwrap_or(0)
 }
 
 /// Whether a job could start on these devices once what runs there has ended.

@@ -322,6 +322,7 @@ macro_rules! holders_from {
 /// The devices as placement sees them. A worker that asks for a job on `asking` waits for one; it is told of no hosts on
 /// which nothing could start: a large fleet is busy but for a few devices, and every claim looks at them.
 pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, now: Timestamp) -> Result<Vec<Slot>> {
+    const ON_SEVERAL: &str = "select 1 from job where status = 'queued' and hosts > 1 limit 1";
     const SLOTS: &str = slots_from!("device d");
     const OPEN_SLOTS: &str = concat!(open_hosts!(), slots_from!("open_host o join device d on d.host = o.host"));
     const HOLDERS: &str = holders_from!("holding h");
@@ -329,12 +330,14 @@ pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, 
         open_hosts!(),
         holders_from!("open_host o join device d on d.host = o.host join holding h on h.device = d.name")
     );
-    let (slots, holders) = if asking.is_some() { (OPEN_SLOTS, OPEN_HOLDERS) } else { (SLOTS, HOLDERS) };
+    // A job on several hosts also keeps what is free where nothing could start.
+    let narrow = asking.is_some() && sqlx::query(ON_SEVERAL).fetch_optional(&mut *connection).await?.is_none();
+    let (slots, holders) = if narrow { (OPEN_SLOTS, OPEN_HOLDERS) } else { (SLOTS, HOLDERS) };
     let name = asking.unwrap_or_default();
     let attended_since = now.0 - ATTENDED_MILLISECONDS;
     let rows = sqlx::query(slots).bind(name).bind(attended_since).fetch_all(&mut *connection).await?;
     let holders = sqlx::query(holders);
-    let holders = if asking.is_some() { holders.bind(name) } else { holders };
+    let holders = if narrow { holders.bind(name) } else { holders };
     let held = holders.fetch_all(connection).await?;
     let mut slots = rows.iter().map(slot).collect::<Result<Vec<Slot>>>()?;
     let places: HashMap<String, usize> =

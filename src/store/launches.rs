@@ -105,9 +105,15 @@ impl Store {
             let asked = (request.least(), request.memory);
             let fits = *known.entry(asked).or_insert_with(|| can_start_once(&lasting, &request));
             let taken = taken.entry(project).or_default();
-            let devices = request.shape.devices();
             // Nobody promises that several machines would be there at the same time.
-            let is_for_one = request.shape.hosts == 1;
+            let is_for_one = request.least().hosts == 1;
+            let devices = if request.elastic {
+                let offered = self.offered().iter().filter(|machine| machine.memory >= request.memory);
+                let most = offered.map(|machine| machine.devices).max().unwrap_or(1);
+                request.shape.each.min(most)
+            } else {
+                request.shape.each
+            };
             if !fits && is_for_one && *taken + i64::from(devices) <= walk.room() {
                 *taken += i64::from(devices);
                 needs.push(Need { job: request.job, devices, memory: request.memory });

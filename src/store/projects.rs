@@ -184,7 +184,7 @@ impl Store {
     pub(super) async fn narrow(&self, connection: &mut AnyConnection, waiting: &mut [Waiting]) -> Result<()> {
         let held_back: Vec<(String, Option<i64>, Option<String>)> = sqlx::query_as(
             "select job.id, max_devices, null from job join project on project.name = job.project
-             where job.id in (select value from json_each($1)) and max_devices < job.devices
+             where job.id in (select value from json_each($1)) and max_devices < coalesce(job.least_devices, job.devices)
                    + (select count(*) from holding join job as other on other.id = holding.job_id
                        where other.project = job.project)
              union all

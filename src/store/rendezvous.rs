@@ -69,3 +69,111 @@ impl Store {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::job::{DeviceReading, JobId, JobKind, WorkerId};
+    use crate::store::{Claim, DEFAULT_PROJECT, Ended, NewJob, ProjectLimits, WorkerRow};
+
+    const NOW: Timestamp = Timestamp(1_750_000_000_000);
+    const DEVICES: [&str; 4] = ["a/cuda:0", "a/cuda:1", "b/cuda:0", "b/cuda:1"];
+
+    /// Two machines with two devices each, a worker for each of them.
+    struct Machines {
+        store: Store,
+        workers: Vec<WorkerId>,
+        _folder: TempDir,
+    }
+
+    impl Machines {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(folder.path()).await.unwrap();
+            let mut workers = Vec::new();
+            for (host, names) in [("a", &DEVICES[..2]), ("b", &DEVICES[2..])] {
+                let readings: Vec<_> =
+                    (0..).zip(names).map(|(number, name)| DeviceReading::of_test(name, number, 1 << 30)).collect();
+                store.clone().on_host(host).set_devices(&readings, NOW).await.unwrap();
+                for name in names {
+                    let (id, device) = (WorkerId::generate(), (*name).to_owned());
+                    let description = String::new();
+                    let row = WorkerRow { id, device, description, pid: 1, started_at: NOW, seen_at: NOW };
+                    store.add_worker(&row).await.unwrap();
+                    workers.push(id);
+                }
+            }
+            Self { store, workers, _folder: folder }
+        }
+
+        async fn submit(&self, resources: Value) -> JobId {
+            let spec = json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+                              "objective": {"type": "sft"}, "train": {"steps": 10}, "resources": resources});
+            self.store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
+        }
+
+        async fn claim(&self, device: usize) -> Option<Claim> {
+            self.store.claim(self.workers[device], DEVICES[device], NOW).await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_other_machines_of_a_job_learn_where_its_first_waits_until_the_attempt_is_over() {
+        let machines = Machines::new().await;
+        let job = machines.submit(json!({"devices": 4, "hosts": 2})).await;
+        assert!(machines.claim(2).await.is_none(), "the worker of the first device leads");
+        let claim = machines.claim(0).await.unwrap();
+        assert_eq!((claim.lease.job, &claim.devices[..]), (job, &DEVICES.map(str::to_owned)[..]));
+        assert_eq!(machines.store.open_parts().await.unwrap(), []);
+        let at = Rendezvous { address: ([192, 0, 2, 7], 41_000).into(), secret: "5f".repeat(32) };
+        machines.store.open_rendezvous(claim.lease, &at, NOW).await.unwrap();
+        let part = |rank: usize| {
+            let part = Part { rank, size: 4, rendezvous: at.clone() };
+            OpenPart { device: DEVICES[rank].to_owned(), lease: claim.lease, part }
+        };
+        assert_eq!(machines.store.open_parts().await.unwrap(), [part(2), part(3)]);
+        assert_eq!(machines.store.jobs_on(DEVICES[3]).await.unwrap(), [claim.lease]);
+        machines.store.end_attempt(claim.lease, Ended::Drained, NOW).await.unwrap();
+        assert_eq!(machines.store.open_parts().await.unwrap(), []);
+        let stale = machines.store.open_rendezvous(claim.lease, &at, NOW).await;
+        assert!(matches!(stale, Err(crate::store::StoreError::LeaseLost)), "{stale:?}");
+    }
+
+    #[tokio::test]
+    async fn a_job_on_several_machines_is_not_overtaken_for_ever() {
+        let machines = Machines::new().await;
+        // Both devices of `b` are taken, and one of `a`.
+        let two = machines.submit(json!({"devices": 2})).await;
+        let first = machines.claim(0).await.unwrap();
+        assert_eq!(first.lease.job, two);
+        let others = [machines.submit(json!({})).await, machines.submit(json!({})).await];
+        let on_b = [machines.claim(2).await.unwrap(), machines.claim(3).await.unwrap()];
+        assert_eq!(on_b.each_ref().map(|claim| claim.lease.job), others);
+        let wide = machines.submit(json!({"devices": 2, "hosts": 2})).await;
+        machines.submit(json!({})).await;
+        machines.store.end_attempt(first.lease, Ended::Drained, NOW).await.unwrap();
+        machines.store.cancel_job(two, NOW).await.unwrap();
+        // One of the two that are free is kept for it, the other is anybody's.
+        assert!(machines.claim(0).await.is_none());
+        assert!(machines.claim(1).await.is_some());
+        machines.store.end_attempt(on_b[0].lease, Ended::Drained, NOW).await.unwrap();
+        let started = machines.claim(0).await.unwrap();
+        assert_eq!((started.lease.job, &started.devices[..]), (wide, &[DEVICES[0], DEVICES[2]].map(str::to_owned)[..]));
+    }
+
+    #[tokio::test]
+    async fn an_elastic_job_takes_what_is_free_and_what_its_project_may_have() {
+        let machines = Machines::new().await;
+        let limits = ProjectLimits { max_devices: Some(3), ..ProjectLimits::default() };
+        machines.store.set_project_limits(DEFAULT_PROJECT, &limits, NOW).await.unwrap();
+        let job = machines.submit(json!({"devices": 4, "hosts": 2, "elastic": true})).await;
+        let claim = machines.claim(0).await.unwrap();
+        assert_eq!((claim.lease.job, claim.devices.len()), (job, 2));
+        let next = machines.submit(json!({"devices": 4, "hosts": 2, "elastic": true})).await;
+        let second = machines.claim(2).await.unwrap();
+        assert_eq!((second.lease.job, second.devices.len()), (next, 1));
+    }
+}

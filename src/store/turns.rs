@@ -133,8 +133,7 @@ impl Queued {
         let rows = sqlx::query(
             "select id, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes, crashes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
-               and storage_full_at is null and devices <= $7 and coalesce(least_devices, devices) <= $4
-               and memory_bytes <= $5
+               and storage_full_at is null and coalesce(least_devices, devices) <= $4 and memory_bytes <= $5
                and not exists (select 1 from job_input join model on model.id = job_input.id
                                where job_input.job_id = job.id and model.status <> 'ready')
              order by priority desc, id limit $6",
@@ -142,17 +141,17 @@ impl Queued {
         .bind(&self.line.project)
         .bind(self.behind.0)
         .bind(&self.behind.1)
-        .bind(fits.devices)
+        .bind(fits.devices.min(self.room))
         .bind(fits.memory)
         .bind(i64::from(self.page))
-        .bind(self.room)
         .fetch_all(&mut *connection)
         .await?;
         self.page = (self.page * 4).min(*PAGES.end());
         if let Some(last) = rows.last() {
             self.behind = (last.try_get("priority")?, last.try_get("id")?);
         }
-        self.read = rows.iter().map(request).collect::<Result<Vec<Request>>>()?.into_iter();
+        let requests = rows.iter().map(|row| Ok(request(row)?.within(self.room)));
+        self.read = requests.collect::<Result<Vec<Request>>>()?.into_iter();
         Ok(())
     }
 }

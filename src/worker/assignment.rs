@@ -258,7 +258,8 @@ impl Stock<'_> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if !self.materials.made.contains(&Location::job(claim.lease.job).within(&name)) {
                 tracing::info!(path = %path.display(), "removing an unfinished artifact");
-                std::fs::remove_dir_all(&path).map_err(|e| StoreError::io("removing", &path, e))?;
+                let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+                removed.map_err(|e| StoreError::io("removing", &path, e))?;
             }
         }
         Ok(())

@@ -26,8 +26,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -35,7 +35,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::clock;
 use crate::device::DeviceReading;
 use crate::engine::artifact::Saved;
 use crate::engine::collective::Watch;
@@ -110,6 +109,20 @@ struct Desk {
     beats: Beats,
     device: Device,
     bases: Bases,
+    /// The jobs of others that this worker took part in last, the newest first.
+    parts: Mutex<VecDeque<Lease>>,
+}
+
+impl Desk {
+    fn parts(&self) -> Vec<Lease> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+    }
+
+    fn remember(&self, lease: Lease) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.truncate(KNOWN_PARTS - 1);
+        parts.push_front(lease);
+    }
 }
 
 /// Claims and runs jobs until `shutdown` becomes true; running jobs are then saved and put back into the queue.
@@ -122,14 +135,12 @@ pub async fn run(
     let device = attend(&ledger, &options).await?;
     let beats = Beats::start(&ledger, options.id, Duration::from_secs(options.lease_seconds));
     tracing::info!(worker = %options.id, device = options.name, "waiting for jobs");
-    let desk = Arc::new(Desk { ledger, options, beats, device, bases: Bases::default() });
-    let Desk { ledger, options, beats, device, .. } = &*desk;
+    let desk = Arc::new(Desk { ledger, options, beats, device, bases: Bases::default(), parts: Mutex::default() });
+    let Desk { ledger, options, device, .. } = &*desk;
     let mut inference = InferenceServer::open(ledger, options, device);
     let mut running = JoinSet::new();
     let mut others_may_join = true;
-    // The jobs of others that it took part in last.
-    let mut parts = VecDeque::with_capacity(KNOWN_PARTS);
-    let mut claiming = next(&desk, &parts);
+    let mut claiming = next(&desk);
     let mut idle_since = Instant::now();
     while !*shutdown.borrow() || !running.is_empty() {
         let claims = others_may_join && !*shutdown.borrow();
@@ -166,19 +177,9 @@ pub async fn run(
             inference.tidy().await;
         }
         match claimed {
-            Ok(Some(Next::Run(claim))) => {
+            Ok(Some(next)) => {
                 inference.close();
-                others_may_join = claim.spec.common.resources.share_base;
-                let held = beats.take(claim.lease);
-                running.spawn(run_claim(Arc::clone(&desk), *claim, held, shutdown.clone()));
-            }
-            Ok(Some(Next::TakePart(lease, part))) => {
-                inference.close();
-                others_may_join = false;
-                parts.truncate(KNOWN_PARTS - 1);
-                parts.push_front(lease);
-                let (desk, shutdown) = (Arc::clone(&desk), shutdown.clone());
-                running.spawn(async move { ranks::lend(&desk.ledger, &desk.options, (lease, part), shutdown).await });
+                others_may_join = undertake(&desk, next, &mut running, &shutdown);
             }
             Ok(None) => {}
             // As a worker that was taken for dead: another one is to begin.
@@ -188,24 +189,43 @@ pub async fn run(
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
-        claiming = next(&desk, &parts);
+        claiming = next(&desk);
     }
     ledger.release_worker(options.id, "the worker ended", true).await?;
     Ok(())
 }
 
 /// What this worker is to do next, if there soon is something.
-fn next(
-    desk: &Arc<Desk>,
-    parts: &VecDeque<Lease>,
-) -> Pin<Box<dyn Future<Output = Result<Option<Next>, StoreError>> + Send>> {
+fn next(desk: &Arc<Desk>) -> Pin<Box<dyn Future<Output = Result<Option<Next>, StoreError>> + Send>> {
     let desk = Arc::clone(desk);
-    let parts: Vec<Lease> = parts.iter().copied().collect();
     Box::pin(async move {
         let Desk { ledger, options, beats, .. } = &*desk;
-        let held = [beats.held(), parts].concat();
+        let held = [beats.held(), desk.parts()].concat();
         ledger.next(options.id, &options.name, &held).await
     })
+}
+
+/// Begins with what is to be done; returns whether other jobs may join it.
+fn undertake(
+    desk: &Arc<Desk>,
+    next: Next,
+    running: &mut JoinSet<Result<(), WorkerError>>,
+    shutdown: &watch::Receiver<bool>,
+) -> bool {
+    let (desk, shutdown) = (Arc::clone(desk), shutdown.clone());
+    match next {
+        Next::Run(claim) => {
+            let others_may_join = claim.spec.common.resources.share_base;
+            let held = desk.beats.take(claim.lease);
+            running.spawn(run_claim(desk, *claim, held, shutdown));
+            others_may_join
+        }
+        Next::TakePart(lease, part) => {
+            desk.remember(lease);
+            running.spawn(async move { ranks::lend(&desk.ledger, &desk.options, (lease, part), shutdown).await });
+            false
+        }
+    }
 }
 
 /// Whether a job is on a device, as one that another worker leads.
@@ -299,7 +319,7 @@ async fn run_claim(
     held: Held,
     mut shutdown: watch::Receiver<bool>,
 ) -> Result<(), WorkerError> {
-    let Desk { ledger, options, beats, device, bases } = &*desk;
+    let Desk { ledger, options, beats, device, bases, .. } = &*desk;
     let lease = claim.lease;
     tracing::info!(job = %lease.job, attempt = lease.attempt, "starting");
     let (messages, inbox) = mpsc::channel(EVENT_QUEUE);
@@ -314,15 +334,7 @@ async fn run_claim(
             return end(ledger, beats, lease, ended).await;
         }
     };
-    let (own_pulse, own_stop, leaving) = (Arc::clone(&pulse), Arc::clone(&stop), Arc::clone(&stop));
-    // The engine asks by itself whether it is to save the job, at the end of a step.
-    let waits_for_steps = work.is_sharded();
-    let look = Arc::new(move || {
-        own_pulse.beat();
-        own_stop.get().filter(|stop| *stop != Stop::Drain || !waits_for_steps)
-    });
-    let leave = Arc::new(move || leaving.raise(Stop::Drain));
-    let watch = Watch { patience: options.watchdog, look, leave };
+    let watch = watch_over(&pulse, &stop, (options.watchdog, work.is_sharded()));
     let begin = (watch, held, &mut shutdown);
     let peers = match ranks::gather(ledger, options, &claim, &mut work, begin).await {
         Ok(peers) => peers,
@@ -357,11 +369,7 @@ async fn run_claim(
     if let Err(error) = tending.keeping.all(ledger.place()).await {
         tracing::warn!(job = %lease.job, error = chain(&error), "not all that the job keeps is stored");
     }
-    let failure = match &result {
-        Ok(_) | Err(EngineError::Stopped(_)) => None,
-        Err(error) => Some(chain(error)),
-    };
-    tending.trace.end(failure.as_deref(), clock::now());
+    tending.end_trace(&result);
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
@@ -373,6 +381,17 @@ async fn run_claim(
         },
     };
     end(ledger, beats, lease, ended).await
+}
+
+/// What rank 0 does while it waits for others. Where these have the state only together, the engine asks by itself whether it
+/// is to save it, at the end of a step.
+fn watch_over(pulse: &Arc<Pulse>, stop: &Arc<StopFlag>, (patience, is_sharded): (Duration, bool)) -> Watch {
+    let (pulse, stop, leaving) = (Arc::clone(pulse), Arc::clone(stop), Arc::clone(stop));
+    let look = move || {
+        pulse.beat();
+        stop.get().filter(|stop| *stop != Stop::Drain || !is_sharded)
+    };
+    Watch { patience, look: Arc::new(look), leave: Arc::new(move || leaving.raise(Stop::Drain)) }
 }
 
 /// What becomes of an attempt that the engine ended with an error; nothing when it is somebody else's by now.

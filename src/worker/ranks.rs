@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::watch;
-use tokio::time::{interval, timeout};
+use tokio::time::{Instant, interval, timeout};
 
 use super::assignment::{self, Work};
 use super::beats::Held;
@@ -66,9 +66,15 @@ impl Drop for Peers {
                 tracing::warn!(%error, "a process of the job could not be waited for");
             }
         }
+        let deadline = Instant::now() + PARTING;
         for stream in &mut self.far {
-            drop(stream.set_read_timeout(Some(PARTING)));
-            while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
+            let left = || deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+            while let Some(left) = left() {
+                drop(stream.set_read_timeout(Some(left)));
+                if !stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
+                    break;
+                }
+            }
         }
     }
 }
@@ -111,7 +117,9 @@ pub async fn gather(
         }
     }
     links.sort_unstable_by_key(|(rank, _)| *rank);
-    work.spread(Arc::new(Sockets::hub(links.into_iter().map(|(_, link)| link).collect(), watch)));
+    let hub = Sockets::hub(links.into_iter().map(|(_, link)| link).collect(), watch);
+    let hub = hub.map_err(|error| lost(&options.name, format!("others cannot be listened to: {error}")))?;
+    work.spread(Arc::new(hub));
     Ok(peers)
 }
 
@@ -141,7 +149,7 @@ async fn command(
     (rank, device): (Rank, &str),
     Lease { job, attempt }: Lease,
 ) -> Result<Command, String> {
-    let row = ledger.device(device).await.map_err(|error| chain(&error))?;
+    let row = patiently(|| ledger.device(device)).await.map_err(|error| chain(&error))?;
     let (seen_as, variable) = device::seen_by_its_process(&row.name, row.number, row.uuid.as_deref());
     let mut command = program::command().map_err(|error| error.to_string())?;
     command.arg("worker");
@@ -170,12 +178,13 @@ async fn meet(
         }
     }
     tracing::info!(job = %claim.lease.job, address = %meeting.at().address, "waiting for {} ranks", others.len());
-    let first = others.first().map_or(own, |rank| &claim.devices[*rank]);
     let patience = Duration::from_secs(options.lease_seconds);
-    match timeout(MEETING, meeting.wait(others.clone(), patience)).await {
+    match timeout(MEETING, meeting.wait(others, patience)).await {
         Ok(Ok(streams)) => Ok(streams),
         Ok(Err(error)) => Err(lost(own, format!("others cannot be waited for: {error}"))),
         Err(_) => {
+            let missing = meeting.missing();
+            let first = missing.first().map_or(own, |rank| &claim.devices[*rank]);
             let reason = format!(
                 "nobody came from there to {} within {} s; its machine must be able to connect to that address, or to the one \
                  that --rank-address names",
@@ -303,7 +312,15 @@ pub async fn take_part(
     let mut line = String::new();
     (&mut told).take(MOST_TOLD).read_line(&mut line).await.map_err(WorkerError::Peer)?;
     let Told { at, patience } = serde_json::from_str(&line).map_err(|error| WorkerError::Peer(error.into()))?;
-    let stream = rendezvous::join(&at, rank, Duration::from_secs(patience)).await.map_err(WorkerError::Peer)?;
+    let begun = Instant::now();
+    let stream = loop {
+        match rendezvous::join(&at, rank, Duration::from_secs(patience)).await {
+            Ok(stream) => break stream,
+            Err(error) if begun.elapsed() > MEETING => return Err(WorkerError::Peer(error)),
+            Err(error) => tracing::warn!(job = %lease.job, %error, "rank 0 is not reached yet"),
+        }
+        tokio::time::sleep(SIGNS).await;
+    };
     let other = stream.try_clone().map_err(WorkerError::Peer)?;
     let ranks = Arc::new(Sockets::spoke(rank.rank, rank.size, Link::Far(stream)));
     let leaving = Arc::clone(&ranks);

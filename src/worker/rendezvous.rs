@@ -4,6 +4,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream as Stream, ToSocketAddrs, UdpSocket};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -22,6 +23,8 @@ use crate::job::digest::hex;
 pub const ELSEWHERE: (&str, u16) = ("192.0.2.1", 9);
 /// How long a connection may take to prove who it is.
 const PROOF: Duration = Duration::from_secs(5);
+/// A pause before somebody else is let in.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Connections that may be about to prove who they are.
 const MOST_STRANGERS: usize = 64;
 /// What each side makes up.
@@ -47,6 +50,8 @@ pub struct Meeting {
     listener: TcpListener,
     at: Rendezvous,
     size: usize,
+    /// Ranks that are waited for.
+    missing: Mutex<Vec<usize>>,
 }
 
 impl Meeting {
@@ -64,7 +69,7 @@ impl Meeting {
         let mut secret = Nonce::default();
         getrandom::fill(&mut secret)?;
         let address = SocketAddr::new(address, listener.local_addr()?.port());
-        Ok(Self { listener, at: Rendezvous { address, secret: hex(&secret) }, size })
+        Ok(Self { listener, at: Rendezvous { address, secret: hex(&secret) }, size, missing: Mutex::default() })
     }
 
     /// What the others must know.
@@ -74,18 +79,23 @@ impl Meeting {
 
     /// The connections of `others`, as soon as all are there. Whoever cannot prove to be one of them is sent away.
     /// `patience` is how long one that is there may be unreachable.
-    pub async fn wait(&self, mut others: Vec<usize>, patience: Duration) -> io::Result<Vec<(usize, Stream)>> {
+    pub async fn wait(&self, others: Vec<usize>, patience: Duration) -> io::Result<Vec<(usize, Stream)>> {
+        *self.lock() = others;
         let (mut proving, mut there) = (JoinSet::new(), Vec::new());
-        while !others.is_empty() {
+        while !self.lock().is_empty() {
             tokio::select! {
                 accepted = self.listener.accept(), if proving.len() < MOST_STRANGERS => {
-                    let (stream, from) = accepted?;
+                    let Ok((stream, from)) = accepted else {
+                        // One that has gone again, or there are too many files.
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    };
                     let (at, size) = (self.at.clone(), self.size);
                     proving.spawn(async move { (admit(stream, &at, size).await, from) });
                 }
                 Some(proved) = proving.join_next() => match proved {
-                    Ok((Ok((rank, stream)), _)) if others.contains(&rank) => {
-                        others.retain(|other| *other != rank);
+                    Ok((Ok((rank, stream)), _)) if self.missing().contains(&rank) => {
+                        self.lock().retain(|other| *other != rank);
                         there.push((rank, settled(stream, patience)?));
                     }
                     Ok((Ok((rank, _)), from)) => tracing::warn!(%from, rank, "no such rank is waited for"),
@@ -95,6 +105,15 @@ impl Meeting {
             }
         }
         Ok(there)
+    }
+
+    /// The ranks that have not come.
+    pub fn missing(&self) -> Vec<usize> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,6 +177,8 @@ impl Said {
             Side::First => b"anneal: rank 0 of a job\0",
             Side::Other => b"anneal: a rank of a job\0",
         });
+        // Ranks of other versions would speak another language.
+        mac.update(env!("ANNEAL_BUILD").as_bytes());
         mac.update(&self.numbers());
         mac.update(&self.first);
         mac.update(&self.other);
@@ -179,7 +200,12 @@ impl Said {
     }
 
     fn check(&self, at: &Rendezvous, side: Side, proof: &[u8]) -> io::Result<()> {
-        let refused = |_| io::Error::new(ErrorKind::PermissionDenied, "it does not know the secret of the attempt");
+        let refused = |_| {
+            io::Error::new(
+                ErrorKind::PermissionDenied,
+                "it does not know the secret of the attempt, or its program is another version",
+            )
+        };
         self.proof(at, side).verify_slice(proof).map_err(refused)
     }
 }

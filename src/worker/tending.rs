@@ -32,7 +32,7 @@ pub(super) struct Tending<'a> {
     keep: Keep,
     stop: &'a StopFlag,
     pub result: ResultBuilder,
-    pub trace: AttemptTrace,
+    trace: AttemptTrace,
     pub keeping: Keeping,
     /// Events that are not on their way yet.
     spool: Vec<NewEvent>,
@@ -120,6 +120,15 @@ impl<'a> Tending<'a> {
                 return self.lost(&error);
             }
         }
+    }
+
+    /// The attempt is over, for whoever follows its trace.
+    pub fn end_trace(&mut self, result: &Run) {
+        let failure = match result {
+            Ok(_) | Err(EngineError::Stopped(_)) => None,
+            Err(error) => Some(chain(error)),
+        };
+        self.trace.end(failure.as_deref(), clock::now());
     }
 
     /// The attempt is over, because what it reports cannot be kept.

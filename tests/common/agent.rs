@@ -1,5 +1,7 @@
 //! An agent, for tests of machines without a server.
+#![allow(dead_code, reason = "every test file uses a part of it")]
 
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,6 +14,9 @@ use super::common::{data_dir, signal};
 pub struct Agent {
     pub child: Child,
     folder: TempDir,
+    /// What it was started with.
+    line: Vec<OsString>,
+    name: String,
 }
 
 impl Agent {
@@ -20,14 +25,36 @@ impl Agent {
     }
 
     pub fn start_in(folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_anneal"));
+        Self::run(Command::new(env!("CARGO_BIN_EXE_anneal")), folder, server, name, arguments)
+    }
+
+    /// One in the network of a node of the cluster that tests start.
+    pub fn start_on(node: &str, server: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/anneal-{node}")).arg(env!("CARGO_BIN_EXE_anneal"));
+        Self::run(command, data_dir(), server, node, arguments)
+    }
+
+    fn run(mut command: Command, folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
         command.args(["worker", "--server", server, "--host-name", name, "--log", "warn", "--threads", "1"]);
         command.args(["--devices", "simulated:4GiB", "--data-dir"]).arg(folder.path()).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let line = std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned);
+        let (line, name): (Vec<OsString>, _) = (line.collect(), name.to_owned());
+        Self { child: Self::spawn(&line, &name), folder, line, name }
+    }
+
+    fn spawn(line: &[OsString], name: &str) -> Child {
+        let mut command = Command::new(&line[0]);
+        let mut child = command.args(&line[1..]).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.contains(&format!("as `{name}`")), "the agent said: {line}");
-        Self { child, folder }
+        child
+    }
+
+    /// Starts it once more, as it was, after it was killed.
+    pub fn begin_again(&mut self) {
+        self.child = Self::spawn(&self.line, &self.name);
     }
 
     /// Where it keeps copies.

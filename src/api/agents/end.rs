@@ -64,6 +64,11 @@ pub async fn end_attempt(
 ) -> Result<Json<ServerTime>, Problem> {
     let end: AttemptEnd = read(&body)?;
     let (lease, now) = (own_lease(&app, job, attempt).await?, clock::now());
+    if let Some(device) = &end.device
+        && !app.store.devices_of(lease).await?.contains(device)
+    {
+        return Err(wrong("/device", "must be a device that the attempt has"));
+    }
     let failure = || end.failure.clone().ok_or_else(|| wrong("/failure", "belongs to such an end"));
     let ended = match end.outcome {
         AttemptOutcome::Succeeded => {

@@ -21,7 +21,10 @@ use crate::job::agent::{Rendezvous, ServerTime};
         ("job" = String, Path, description = "The job"),
         ("attempt" = u32, Path, description = "The attempt"),
     ),
-    request_body = Rendezvous,
+    request_body(content = Rendezvous, examples(("of a machine" = (value = json!({
+        "address": "192.0.2.7:41000",
+        "secret": "5f0c2a9e4b7d1860f3a5c8e2d4b6097185f0c2a9e4b7d1860f3a5c8e2d4b6097",
+    }))))),
     responses(
         (status = 200, body = ServerTime),
         (status = 409, description = "The job is somebody else's (`lease_lost`)", body = ProblemBody, content_type = "application/problem+json"),

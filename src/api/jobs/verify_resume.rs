@@ -1,5 +1,7 @@
 //! `POST /v1/jobs/{id}/verify-resume`
 
+use std::collections::BTreeSet;
+
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -12,6 +14,7 @@ use crate::api::extract::Id;
 use crate::api::idempotency;
 use crate::api::imports::Pull;
 use crate::clock;
+use crate::job::device::split_name;
 use crate::job::{JobId, JobKind, JobStatus};
 use crate::spec::{Attributes, Resolved, Work};
 use crate::store::{JobRow, Origin, Store, Verification};
@@ -56,6 +59,14 @@ fn repetition(source: &JobRow) -> Value {
     if let Work::Train(training) = &mut resolved.work {
         // What was sampled before the checkpoint cannot be kept again.
         training.rollouts.keep = false;
+    }
+    // With as many devices as the source had last: results depend on how many there are.
+    let resources = &mut resolved.common.resources;
+    if resources.elastic && !source.devices.is_empty() {
+        let hosts: BTreeSet<&str> = source.devices.iter().map(|device| split_name(device).0).collect();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (resources.devices, resources.hosts) = (count(source.devices.len()), count(hosts.len()));
+        resources.elastic = false;
     }
     let id = source.id.to_string();
     let name = format!("verify-resume of {}", source.attributes.name.as_deref().unwrap_or(&id));

@@ -1,6 +1,9 @@
 //! Steps of optimizers on a device are those of the CPU, and go on from a checkpoint with the same bits.
 
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -8,6 +11,7 @@ use super::adapters::adapted;
 use super::{config, device, distance, objective, sequences};
 use crate::engine::backend::Backend;
 use crate::engine::batch::pack;
+use crate::engine::collective::{Alone, Collective, Link, Sockets, Watch};
 use crate::engine::cpu::Cpu;
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
@@ -36,14 +40,26 @@ fn dora<B: Backend>(backend: &Arc<B>) -> Decoder<B> {
 /// The weights after three steps, with the optimizer saved and loaded between them if it shall resume.
 fn optimized<B: Backend>(
     (backend, subject): (&Arc<B>, Subject<B>),
-    (kind, state): (OptimizerKind, MomentState),
+    how: (OptimizerKind, MomentState),
     resume: bool,
 ) -> Vec<Vec<f32>> {
-    let spec = OptimizerSpec { kind, weight_decay: 0.1, max_grad_norm: 0.5, state, ..OptimizerSpec::default() };
+    let folder = tempfile::tempdir().unwrap();
+    optimized_among((backend, subject), how, resume, (&Alone, folder.path()))
+}
+
+/// The same of one of several ranks, which save in one folder.
+fn optimized_among<B: Backend>(
+    (backend, subject): (&Arc<B>, Subject<B>),
+    (kind, state): (OptimizerKind, MomentState),
+    resume: bool,
+    (ranks, folder): (&dyn Collective, &Path),
+) -> Vec<Vec<f32>> {
+    let spec =
+        OptimizerSpec { kind, weight_decay: 0.1, max_grad_norm: 0.5, state, sharded: true, ..OptimizerSpec::default() };
     let decoder = subject(backend);
     let weights = Arc::clone(decoder.trained());
-    let folder = tempfile::tempdir().unwrap();
-    let (mut optimizer, objective) = (Optimizer::new(&spec, &weights), objective(json!({"type": "sft"})));
+    let new = || Optimizer::new(&spec, &weights).among(&weights, ranks);
+    let (mut optimizer, objective) = (new(), objective(json!({"type": "sft"})));
     for step in 0..3 {
         let mut sums = B::Gradients::default();
         for batch in pack(&sequences()[step..step + 3], 1000) {
@@ -52,15 +68,18 @@ fn optimized<B: Backend>(
         }
         let norm = backend.gradient_norm(&sums, 0.1).unwrap();
         optimizer.step(&weights, &sums, 0.1, norm, 1e-3).unwrap();
+        optimizer.spread(&weights, ranks).unwrap();
         if resume && step == 1 {
             let (taken, tensors) = optimizer.state(&weights);
-            let path = folder.path().join("optimizer.safetensors");
-            write_safetensors(&path, tensors).unwrap();
-            optimizer = Optimizer::new(&spec, &weights);
-            optimizer.restore(&weights, taken, std::slice::from_ref(&path)).unwrap();
+            let paths: Vec<_> = (0..ranks.size()).map(|rank| folder.join(format!("{rank}.safetensors"))).collect();
+            write_safetensors(&paths[ranks.rank()], tensors).unwrap();
+            // Until all have.
+            ranks.gather(&[]).unwrap();
+            optimizer = new();
+            optimizer.restore(&weights, taken, &paths).unwrap();
         }
     }
-    let path = folder.path().join("model.safetensors");
+    let path = folder.join(format!("model-{}.safetensors", ranks.rank()));
     weights.save(&path, WeightDtype::F32).unwrap();
     let saved = load_safetensors(&[path]).unwrap();
     (0..weights.count()).map(|index| saved[weights.name(index)].values.clone()).collect()
@@ -97,5 +116,37 @@ fn muon_beside_a_frozen_model_is_that_of_the_cpu() {
             assert!(distance(got, wanted) < 1e-4, "{name}: off by {}", distance(got, wanted));
         }
         assert!(optimized((&backend, on_device), how, true) == got, "{name} goes on with the same bits");
+    }
+}
+
+/// What two devices end with that divide the moments.
+fn divided(kind: OptimizerKind, state: MomentState, resume: bool) -> [Vec<Vec<f32>>; 2] {
+    let (one, other) = UnixStream::pair().unwrap();
+    let watch = Watch { patience: Duration::from_secs(60), look: Arc::new(|| None), leave: Arc::new(|| ()) };
+    let ranks = [Sockets::hub(vec![Link::Near(one)], watch).unwrap(), Sockets::spoke(1, 2, Link::Near(other))];
+    let folder = tempfile::tempdir().unwrap();
+    let run = |ranks: &Sockets| {
+        let backend = device(Precision::F32);
+        optimized_among((&backend, whole), (kind, state), resume, (ranks, folder.path()))
+    };
+    std::thread::scope(|scope| {
+        let threads = ranks.each_ref().map(|ranks| scope.spawn(|| run(ranks)));
+        threads.map(|thread| thread.join().unwrap())
+    })
+}
+
+#[test]
+fn devices_that_divide_the_moments_end_as_one_that_keeps_all() {
+    for kind in [OptimizerKind::Adamw, OptimizerKind::Muon] {
+        // Where a device keeps fewer bits, blocks and the places that rounding depends on are those of its share.
+        for (state, near) in [(MomentState::F32, 0.0), (MomentState::Bf16, 1e-3), (MomentState::Int8, 1e-2)] {
+            let wanted = optimized((&device(Precision::F32), whole), (kind, state), false);
+            let [got, other] = divided(kind, state, false);
+            assert!(got == other, "both have the same weights, {kind:?} {state:?}");
+            for (got, wanted) in got.iter().zip(&wanted) {
+                assert!(distance(got, wanted) <= near, "{kind:?} {state:?}: off by {}", distance(got, wanted));
+            }
+            assert!(divided(kind, state, true)[1] == got, "{kind:?} {state:?} go on with the same bits");
+        }
     }
 }
