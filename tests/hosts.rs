@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use agent::Agent;
 use common::{PATIENCE, Server, anneal, data_dir, signal, small_spec};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Steps of the job that is disturbed.
 const STEPS: u64 = 16;
@@ -102,16 +103,32 @@ fn two_ranks_on_two_machines_end_with_the_bits_of_two_on_one() {
     drop(agents);
 }
 
-#[test]
-fn a_job_whose_other_machine_dies_goes_on_with_a_third_to_the_same_bits() {
-    let spec = long_spec(2);
-    let expected = on_one_machine(&spec);
+/// A job on two machines.
+struct Scene {
+    server: Server,
+    /// The machine of its second rank, and that of its first.
+    second: Agent,
+    _first: Agent,
+    job: String,
+    /// What it is to end with.
+    expected: String,
+    _data: TempDir,
+}
+
+/// One that has come to a step.
+fn at_work(step: u64) -> Scene {
+    let expected = on_one_machine(&long_spec(2));
     let data = data_dir();
     let server = server(data.path());
-    let _first = Agent::start(&server.base, "box-1");
-    let mut second = Agent::start(&server.base, "box-2");
-    let job = server.submit(&spec);
-    server.wait_until(&job, at_step(4));
+    let [first, second] = ["box-1", "box-2"].map(|name| Agent::start(&server.base, name));
+    let job = server.submit(&long_spec(2));
+    server.wait_until(&job, at_step(step));
+    Scene { server, second, _first: first, job, expected, _data: data }
+}
+
+#[test]
+fn a_job_whose_other_machine_dies_goes_on_with_a_third_to_the_same_bits() {
+    let Scene { server, mut second, _first, job, expected, _data } = at_work(4);
     let _third = Agent::start(&server.base, "box-3");
     second.kill();
     let (done, weights) = ended(&server, &job);
@@ -126,25 +143,18 @@ fn a_job_whose_other_machine_dies_goes_on_with_a_third_to_the_same_bits() {
 
 #[test]
 fn a_machine_that_is_to_be_free_has_the_job_saved_and_lets_go_of_it() {
-    let spec = long_spec(2);
-    let expected = on_one_machine(&spec);
-    let data = data_dir();
-    let server = server(data.path());
-    let _first = Agent::start(&server.base, "box-1");
-    let mut second = Agent::start(&server.base, "box-2");
-    let job = server.submit(&spec);
-    server.wait_until(&job, at_step(3));
+    let Scene { server, mut second, _first, job, expected, _data } = at_work(3);
     signal(second.child.id(), "TERM");
     second.child.wait().unwrap();
     assert!(second.workers().is_empty());
-    let waits = server.job(&job);
-    assert!(waits["status"] == "queued" && waits["step"].as_u64() >= Some(3), "{waits:#}");
+    let waits = server.wait_until(&job, |job| job["status"] == "queued");
+    assert!(waits["step"].as_u64() >= Some(3), "{waits:#}");
     let _third = Agent::start(&server.base, "box-3");
     assert_eq!(ended(&server, &job).1, expected);
     assert_eq!(attempts(&server, &job)[0].1, "drained");
 
     // An operator's word reaches whichever machine leads.
-    let job = server.submit(&spec);
+    let job = server.submit(&long_spec(2));
     server.wait_until(&job, at_step(2));
     assert_eq!(server.post("/v1/hosts/box-3/drain", &json!({})).status, 200);
     server.wait_until(&job, |job| job["status"] == "queued");

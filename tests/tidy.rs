@@ -86,7 +86,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What everything stands on.
         "driver", "random", "error", "kernels", "ops",
         // What is computed, and where.
-        "rows", "projection", "choice", "gradients", "moments", "collective", "shares", "backend", "cpu", "cuda", "device",
+        "rows", "projection", "choice", "gradients", "moments", "link", "collective", "shares", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits", "curriculum",
         // What goes in and out.

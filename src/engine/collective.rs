@@ -5,9 +5,7 @@
 //! Sums have the ranks' order, so that all ranks end with the same bits, and a run with the same number of ranks repeats.
 
 use std::fmt::{self, Debug};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +16,9 @@ use serde::de::DeserializeOwned;
 
 use super::driver::{DeviceError, Driver};
 use super::error::{EngineError, Stop};
+use super::link::{Kind, Link, Message, receive, send};
 use crate::job::{Failure, FailureKind};
 
-/// What one rank sends at a time, at most: the completions of a large round.
-const MOST_BYTES: u64 = 16 << 30;
 /// How often a rank that computes says so.
 const SIGNS: Duration = Duration::from_secs(1);
 /// How often rank 0 looks around while it waits.
@@ -145,75 +142,6 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A connection between two ranks.
-#[derive(Debug)]
-pub enum Link {
-    /// Of one machine.
-    Near(UnixStream),
-    /// Of two, which have proved to each other who they are.
-    Far(TcpStream),
-}
-
-impl Link {
-    fn try_clone(&self) -> std::io::Result<Self> {
-        Ok(match self {
-            Self::Near(stream) => Self::Near(stream.try_clone()?),
-            Self::Far(stream) => Self::Far(stream.try_clone()?),
-        })
-    }
-
-    /// Sends and reads no more, also where it is known by another handle.
-    fn end(&self) {
-        // It may have ended.
-        drop(match self {
-            Self::Near(stream) => stream.shutdown(Shutdown::Both),
-            Self::Far(stream) => stream.shutdown(Shutdown::Both),
-        });
-    }
-}
-
-impl Read for Link {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Near(stream) => stream.read(buffer),
-            Self::Far(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Link {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Near(stream) => stream.write(bytes),
-            Self::Far(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A part of an exchange.
-    Data,
-    /// Nothing but that the rank computes.
-    Sign,
-    /// Why the rank ends.
-    Failure,
-    /// The rank's machine is to be free: the job is to be saved and to go on elsewhere.
-    Leave,
-}
-
-impl Kind {
-    const ALL: [Self; 4] = [Self::Data, Self::Sign, Self::Failure, Self::Leave];
-}
-
-/// A message: what it is, the exchange that it is part of, and what it says.
-type Message = (Kind, u64, Vec<u8>);
-
 /// What rank 0 hears of another rank. A thread reads it, whatever rank 0 does meanwhile: a connection whose other end does not
 /// read for long is taken for dead by the system.
 #[derive(Debug)]
@@ -254,6 +182,8 @@ impl Ear {
 
     /// Waits for the rank's part of an exchange, as long as it gives signs of life and rank 0 is not to stop.
     fn wait(&self, rank: usize, number: u64, watch: &Watch) -> Result<Vec<u8>> {
+        // Of one that was to leave it is no loss.
+        let ended = |error: &std::io::Error| (watch.look)().map_or_else(|| lost(rank, error), EngineError::Stopped);
         let silent = || self.heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
         loop {
             match self.messages.recv_timeout(LOOK) {
@@ -263,8 +193,8 @@ impl Ear {
                     return Err(EngineError::Rank { rank, failure });
                 }
                 Ok(Ok((_, other, bytes))) => return if other == number { Ok(bytes) } else { Err(diverged(rank)) },
-                Ok(Err(error)) => return Err(lost(rank, &error)),
-                Err(RecvTimeoutError::Disconnected) => return Err(lost(rank, &ErrorKind::UnexpectedEof.into())),
+                Ok(Err(error)) => return Err(ended(&error)),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended(&ErrorKind::UnexpectedEof.into())),
                 Err(RecvTimeoutError::Timeout) if silent() > watch.patience => {
                     return Err(gone(rank, format!("no sign of life for {} s", watch.patience.as_secs())));
                 }
@@ -504,33 +434,10 @@ impl Collective for Sockets {
     }
 }
 
-fn send(link: &mut Link, kind: Kind, number: u64, bytes: &[u8]) -> std::io::Result<()> {
-    let mut head = vec![Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0) as u8];
-    head.extend(number.to_le_bytes());
-    head.extend((bytes.len() as u64).to_le_bytes());
-    link.write_all(&head)?;
-    link.write_all(bytes)
-}
-
-fn receive(link: &mut Link) -> std::io::Result<Message> {
-    let (mut kind, mut numbers) = ([0], [[0; 8]; 2]);
-    link.read_exact(&mut kind)?;
-    let unknown = || std::io::Error::other("a message of no known kind");
-    let kind = *Kind::ALL.get(usize::from(kind[0])).ok_or_else(unknown)?;
-    for number in &mut numbers {
-        link.read_exact(number)?;
-    }
-    let [number, length] = numbers.map(u64::from_le_bytes);
-    if length > MOST_BYTES {
-        return Err(std::io::Error::other(format!("a message of {length} bytes is too long")));
-    }
-    let mut bytes = vec![0; length as usize];
-    link.read_exact(&mut bytes)?;
-    Ok((kind, number, bytes))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     fn pair() -> (Link, Link) {
@@ -632,6 +539,7 @@ mod tests {
         let results = ranks(2, |sockets| {
             if sockets.rank() == 1 {
                 sockets.leave();
+                return None;
             }
             sockets.gather(b"here").err()
         });

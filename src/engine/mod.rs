@@ -22,6 +22,7 @@ pub mod export;
 pub mod gradients;
 pub mod kernels;
 pub mod learn;
+pub mod link;
 pub mod loading;
 mod measure;
 pub mod memory;

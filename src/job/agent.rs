@@ -1,8 +1,6 @@
 //! What an agent, a machine without the database, and its server say to each other: the messages of `/v1/agent`. The server
 //! has the jobs, the agent the devices; docs/agents.md tells in which order they speak.
 
-use std::net::SocketAddr;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -165,8 +163,8 @@ pub struct ClaimRequest {
 #[serde(deny_unknown_fields)]
 pub struct Rendezvous {
     /// An IP address and a port, to which TCP connections are made.
-    #[schema(value_type = String, example = "192.0.2.7:41000")]
-    pub address: SocketAddr,
+    #[schema(example = "192.0.2.7:41000", max_length = 64)]
+    pub address: String,
     /// What both sides prove to each other that they know: 64 hexadecimal digits, made up for this attempt.
     #[schema(
         min_length = 64,

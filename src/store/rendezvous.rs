@@ -128,7 +128,7 @@ mod tests {
         let claim = machines.claim(0).await.unwrap();
         assert_eq!((claim.lease.job, &claim.devices[..]), (job, &DEVICES.map(str::to_owned)[..]));
         assert_eq!(machines.store.open_parts().await.unwrap(), []);
-        let at = Rendezvous { address: ([192, 0, 2, 7], 41_000).into(), secret: "5f".repeat(32) };
+        let at = Rendezvous { address: String::from("192.0.2.7:41000"), secret: "5f".repeat(32) };
         machines.store.open_rendezvous(claim.lease, &at, NOW).await.unwrap();
         let part = |rank: usize| {
             let part = Part { rank, size: 4, rendezvous: at.clone() };
@@ -160,6 +160,7 @@ mod tests {
         assert!(machines.claim(0).await.is_none());
         assert!(machines.claim(1).await.is_some());
         machines.store.end_attempt(on_b[0].lease, Ended::Drained, NOW).await.unwrap();
+        machines.store.cancel_job(others[0], NOW).await.unwrap();
         let started = machines.claim(0).await.unwrap();
         assert_eq!((started.lease.job, &started.devices[..]), (wide, &[DEVICES[0], DEVICES[2]].map(str::to_owned)[..]));
     }

@@ -69,7 +69,8 @@ impl Meeting {
         let mut secret = Nonce::default();
         getrandom::fill(&mut secret)?;
         let address = SocketAddr::new(address, listener.local_addr()?.port());
-        Ok(Self { listener, at: Rendezvous { address, secret: hex(&secret) }, size, missing: Mutex::default() })
+        let at = Rendezvous { address: address.to_string(), secret: hex(&secret) };
+        Ok(Self { listener, at, size, missing: Mutex::default() })
     }
 
     /// What the others must know.
@@ -120,7 +121,7 @@ impl Meeting {
 /// Goes to where rank 0 waits.
 pub async fn join(at: &Rendezvous, rank: Rank, patience: Duration) -> io::Result<Stream> {
     let proved = timeout(PROOF, async {
-        let mut stream = TcpStream::connect(at.address).await?;
+        let mut stream = TcpStream::connect(&at.address).await?;
         let mut theirs = Nonce::default();
         stream.read_exact(&mut theirs).await?;
         let mut own = Nonce::default();
@@ -265,7 +266,7 @@ mod tests {
             let heard = tokio::task::spawn_blocking(move || uncalled.read(&mut [0]));
             assert_eq!(heard.await.unwrap().unwrap(), 0);
             // One that says what another has said to somebody else.
-            let mut listener = TcpStream::connect(meeting.at().address).await.unwrap();
+            let mut listener = TcpStream::connect(&meeting.at().address).await.unwrap();
             let mut nonce = Nonce::default();
             listener.read_exact(&mut nonce).await.unwrap();
             let old = Said { rank, first: [1; 32], other: [2; 32] };
@@ -278,7 +279,7 @@ mod tests {
 
         // A rank 0 that is none.
         let impostor = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let at = Rendezvous { address: impostor.local_addr().unwrap(), ..meeting.at().clone() };
+        let at = Rendezvous { address: impostor.local_addr().unwrap().to_string(), ..meeting.at().clone() };
         let pretend = async {
             let (mut stream, _) = impostor.accept().await.unwrap();
             stream.write_all(&[3; 32]).await.unwrap();

@@ -1,14 +1,16 @@
 //! `POST /v1/agent/leases/{job}/{attempt}/rendezvous`
 
+use std::net::SocketAddr;
+
 use axum::Json;
 
-use super::{own_lease, wrong};
+use super::own_lease;
 use crate::api::access::Agent;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, Segments, read};
 use crate::clock;
-use crate::job::JobId;
 use crate::job::agent::{Rendezvous, ServerTime};
+use crate::job::{FieldError, JobId};
 
 /// Wait for the other machines of a job
 ///
@@ -21,10 +23,7 @@ use crate::job::agent::{Rendezvous, ServerTime};
         ("job" = String, Path, description = "The job"),
         ("attempt" = u32, Path, description = "The attempt"),
     ),
-    request_body(content = Rendezvous, examples(("of a machine" = (value = json!({
-        "address": "192.0.2.7:41000",
-        "secret": "5f0c2a9e4b7d1860f3a5c8e2d4b6097185f0c2a9e4b7d1860f3a5c8e2d4b6097",
-    }))))),
+    request_body = Rendezvous,
     responses(
         (status = 200, body = ServerTime),
         (status = 409, description = "The job is somebody else's (`lease_lost`)", body = ProblemBody, content_type = "application/problem+json"),
@@ -37,8 +36,15 @@ pub async fn open_rendezvous(
     JsonBody(body): JsonBody,
 ) -> Result<Json<ServerTime>, Problem> {
     let at: Rendezvous = read(&body)?;
+    let mut errors = Vec::new();
+    if at.address.parse::<SocketAddr>().is_err() {
+        errors.push(FieldError::new("/address", "invalid_value", "must be an IP address and a port"));
+    }
     if at.secret.len() != 64 || !at.secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(wrong("/secret", "must be 64 hexadecimal digits"));
+        errors.push(FieldError::new("/secret", "invalid_value", "must be 64 hexadecimal digits"));
+    }
+    if !errors.is_empty() {
+        return Err(Problem::invalid(errors));
     }
     let now = clock::now();
     app.store.open_rendezvous(own_lease(&app, job, attempt).await?, &at, now).await?;
