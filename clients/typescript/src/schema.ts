@@ -134,7 +134,7 @@ export interface paths {
         };
         /**
          * Get a claimed job
-         * @description As it was given to its worker, for another process that takes part in it.
+         * @description As it was given to its worker, for other processes that take part in it, on any machine whose devices it has.
          */
         get: operations["get_lease"];
         put?: never;
@@ -221,6 +221,26 @@ export interface paths {
          * @description Answers as soon as it is something else than to go on, or when the time is up. It is no sign of life.
          */
         post: operations["heed_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/leases/{job}/{attempt}/rendezvous": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Wait for the other machines of a job
+         * @description The first worker of a job on several machines tells where it waits for the others, which learn of it when they ask for a job.
+         */
+        post: operations["open_rendezvous"];
         delete?: never;
         options?: never;
         head?: never;
@@ -321,7 +341,8 @@ export interface paths {
         /**
          * Take a job
          * @description The job that is to start on the worker's device, as soon as there is one. `held` names those that the worker has: one
-         *     that it was given before, and never heard of, is given again.
+         *     that it was given before, and never heard of, is given again. A worker that `takes_part` is also given, with `part`, jobs
+         *     of several machines that another worker leads and that have its device.
          */
         post: operations["claim_job"];
         delete?: never;
@@ -3053,6 +3074,10 @@ export interface components {
             verification?: components["schemas"]["JsonObject"] | null;
             /** @description Where lies what the job reads, by the ids under which its spec refers to it. */
             materials: components["schemas"]["JsonObject"];
+            /** @description Of a worker that takes part in a job of another, to which alone it talks: it claims nothing, and reports nothing. */
+            part?: components["schemas"]["ChatContentPart"] | null;
+            /** @description The `traceparent` (W3C Trace Context) of the request that submitted the job, where requests are traced. */
+            trace?: string | null;
         };
         /** @description What the model says. */
         AssistantMessage: {
@@ -3659,6 +3684,13 @@ export interface components {
             batch_size: components["schemas"]["NumberOrAuto"];
             /** @description Of the default learning rate. */
             learning_rate_multiplier: components["schemas"]["NumberOrAuto"];
+        };
+        /** @description A worker that can take a job. */
+        ClaimRequest: {
+            /** @description The jobs that it has, or has taken part in lately. */
+            held?: components["schemas"]["HeldLease"][];
+            /** @description Whether it also takes part in jobs whose first device is on another machine. */
+            takes_part?: boolean;
         };
         /** @description A metric. */
         Column: {
@@ -5594,7 +5626,7 @@ export interface components {
             version: string;
             /** @description Its devices. */
             devices: string[];
-            /** @description The jobs that it runs. */
+            /** @description The jobs that it runs, of those that the caller sees. */
             jobs: string[];
             /**
              * Format: int64
@@ -6168,7 +6200,7 @@ export interface components {
              */
             launcher: string;
             /** @description The job that it is for; the machine runs whatever is next in the queue and fits. */
-            job: string;
+            job?: string | null;
             /**
              * Format: int32
              * @description Devices that its machine is to have.
@@ -7037,6 +7069,11 @@ export interface components {
             state?: components["schemas"]["MomentState"];
             /** @description What the weights themselves are kept in while all of them are trained. */
             masters?: components["schemas"]["Masters"];
+            /**
+             * @description Whether each of a job's devices keeps the moments of a part of the weights only (stage 1 of ZeRO, arXiv 1910.02054).
+             *     The job is then saved at the end of a step when it is to rest.
+             */
+            sharded?: boolean;
         };
         /**
          * @description The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
@@ -7493,6 +7530,19 @@ export interface components {
             /** @description Of the new set. */
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description Where the first worker of a job waits for those of other machines. */
+        Rendezvous: {
+            /**
+             * @description An IP address and a port, to which TCP connections are made.
+             * @example 192.0.2.7:41000
+             */
+            address: string;
+            /**
+             * @description What both sides prove to each other that they know: 64 hexadecimal digits, made up for this attempt.
+             * @example 5f0c2a9e4b7d1860f3a5c8e2d4b6097185f0c2a9e4b7d1860f3a5c8e2d4b6097
+             */
+            secret: string;
+        };
         /** @description What is worth keeping of a job. */
         Report: {
             /** @constant */
@@ -7623,6 +7673,16 @@ export interface components {
              * @default 1
              */
             devices?: number;
+            /**
+             * Format: uint32
+             * @description How many machines the devices are on, as many on each.
+             */
+            hosts?: number;
+            /**
+             * @description Whether each attempt takes as many of the devices as are free when it begins, at least one. Results depend on how many
+             *     that were, within rounding.
+             */
+            elastic?: boolean;
             /**
              * Format: uint64
              * @description How long the job waits for space, in seconds, each time that it finds the disk full; with 0 it fails at once.
@@ -10735,6 +10795,66 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
+    open_rendezvous: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job */
+                job: string;
+                /** @description The attempt */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rendezvous"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTime"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["ContentTooLarge"];
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
     start_worker: {
         parameters: {
             query?: never;
@@ -11031,7 +11151,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WorkerBeat"];
+                "application/json": components["schemas"]["ClaimRequest"];
             };
         };
         responses: {

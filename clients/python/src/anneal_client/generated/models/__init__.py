@@ -58,6 +58,7 @@ from .checkpoint_list import CheckpointList
 from .checkpoint_metrics import CheckpointMetrics
 from .checkpoint_spec import CheckpointSpec
 from .chosen_hyperparameters import ChosenHyperparameters
+from .claim_request import ClaimRequest
 from .column import Column
 from .compare_evaluations import CompareEvaluations
 from .complete_upload import CompleteUpload
@@ -274,6 +275,7 @@ from .queued_job import QueuedJob
 from .received_file import ReceivedFile
 from .registered_host import RegisteredHost
 from .regrade import Regrade
+from .rendezvous import Rendezvous
 from .report import Report
 from .report_format import ReportFormat
 from .reported_checkpoint import ReportedCheckpoint
@@ -484,6 +486,7 @@ __all__ = (
     "CheckpointMetrics",
     "CheckpointSpec",
     "ChosenHyperparameters",
+    "ClaimRequest",
     "Column",
     "CompareEvaluations",
     "CompleteUpload",
@@ -700,6 +703,7 @@ __all__ = (
     "ReceivedFile",
     "RegisteredHost",
     "Regrade",
+    "Rendezvous",
     "Report",
     "ReportedCheckpoint",
     "ReportedCheckpointSha256",

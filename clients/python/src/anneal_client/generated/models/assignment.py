@@ -12,6 +12,7 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
+  from ..models.chat_content_part import ChatContentPart
   from ..models.json_object import JsonObject
 
 T = TypeVar("T", bound="Assignment")
@@ -30,6 +31,10 @@ class Assignment:
             resume (list[str]): The folders of training checkpoints to go on from, the newest first.
             materials (JsonObject): Any JSON object.
             verification (JsonObject | None | Unset): What the job is to prove, if it is to prove something.
+            part (ChatContentPart | None | Unset): Of a worker that takes part in a job of another, to which alone it talks:
+                it claims nothing, and reports nothing.
+            trace (None | str | Unset): The `traceparent` (W3C Trace Context) of the request that submitted the job, where
+                requests are traced.
      """
 
     job: str
@@ -41,9 +46,12 @@ class Assignment:
     resume: list[str]
     materials: JsonObject
     verification: JsonObject | None | Unset = UNSET
+    part: ChatContentPart | None | Unset = UNSET
+    trace: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.chat_content_part import ChatContentPart # noqa: PLC0415
         from ..models.json_object import JsonObject # noqa: PLC0415
         job = self.job
 
@@ -69,6 +77,20 @@ class Assignment:
         else:
             verification = self.verification
 
+        part: dict[str, Any] | None | Unset
+        if isinstance(self.part, Unset):
+            part = UNSET
+        elif isinstance(self.part, ChatContentPart):
+            part = self.part.to_dict()
+        else:
+            part = self.part
+
+        trace: None | str | Unset
+        if isinstance(self.trace, Unset):
+            trace = UNSET
+        else:
+            trace = self.trace
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -83,11 +105,16 @@ class Assignment:
         })
         if verification is not UNSET:
             field_dict["verification"] = verification
+        if part is not UNSET:
+            field_dict["part"] = part
+        if trace is not UNSET:
+            field_dict["trace"] = trace
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.chat_content_part import ChatContentPart # noqa: PLC0415
         from ..models.json_object import JsonObject # noqa: PLC0415
         d = dict(src_dict)
         job = d.pop("job")
@@ -123,6 +150,32 @@ class Assignment:
 
         verification = _parse_verification(d.pop("verification", UNSET))
 
+        def _parse_part(data: object) -> ChatContentPart | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                part_type_0 = ChatContentPart.from_dict(data)
+
+                return part_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ChatContentPart | None | Unset, data)
+
+        part = _parse_part(d.pop("part", UNSET))
+
+        def _parse_trace(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        trace = _parse_trace(d.pop("trace", UNSET))
+
         assignment = cls(
             job=job,
             attempt=attempt,
@@ -133,6 +186,8 @@ class Assignment:
             resume=resume,
             materials=materials,
             verification=verification,
+            part=part,
+            trace=trace,
         )
 
         assignment.additional_properties = d

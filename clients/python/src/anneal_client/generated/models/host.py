@@ -27,7 +27,7 @@ class Host:
                 seen for 30 seconds.
             version (str): Of its program.
             devices (list[str]): Its devices.
-            jobs (list[str]): The jobs that it runs.
+            jobs (list[str]): The jobs that it runs, of those that the caller sees.
             started_at (int): Unix seconds at which its server or agent began.
             seen_at (int): Unix seconds at which it was seen last.
             pool (None | str | Unset): What its operator calls machines like it.

@@ -22,13 +22,13 @@ class Launch:
             id (str): Also the name of its machine.
             object_ (Literal['launch']):
             launcher (str): Which of the server's launchers.
-            job (str): The job that it is for; the machine runs whatever is next in the queue and fits.
             devices (int): Devices that its machine is to have.
             memory (int): Bytes that each of them is said to have.
             status (str): `requested`, and the cluster is about to be asked; `waiting` in the cluster's queue; `running`,
                 its machine works for
                 this server; `ended`; `failed`, the cluster refused it or its machine never came to work.
             created_at (int): Unix seconds.
+            job (None | str | Unset): The job that it is for; the machine runs whatever is next in the queue and fits.
             reference (None | str | Unset): What the cluster calls it.
             node (None | str | Unset): The cluster's machine that it has.
             message (None | str | Unset): What the cluster says of it, or why it is over.
@@ -41,11 +41,11 @@ class Launch:
     id: str
     object_: Literal['launch']
     launcher: str
-    job: str
     devices: int
     memory: int
     status: str
     created_at: int
+    job: None | str | Unset = UNSET
     reference: None | str | Unset = UNSET
     node: None | str | Unset = UNSET
     message: None | str | Unset = UNSET
@@ -62,8 +62,6 @@ class Launch:
 
         launcher = self.launcher
 
-        job = self.job
-
         devices = self.devices
 
         memory = self.memory
@@ -71,6 +69,12 @@ class Launch:
         status = self.status
 
         created_at = self.created_at
+
+        job: None | str | Unset
+        if isinstance(self.job, Unset):
+            job = UNSET
+        else:
+            job = self.job
 
         reference: None | str | Unset
         if isinstance(self.reference, Unset):
@@ -120,12 +124,13 @@ class Launch:
             "id": id,
             "object": object_,
             "launcher": launcher,
-            "job": job,
             "devices": devices,
             "memory": memory,
             "status": status,
             "created_at": created_at,
         })
+        if job is not UNSET:
+            field_dict["job"] = job
         if reference is not UNSET:
             field_dict["reference"] = reference
         if node is not UNSET:
@@ -154,8 +159,6 @@ class Launch:
 
         launcher = d.pop("launcher")
 
-        job = d.pop("job")
-
         devices = d.pop("devices")
 
         memory = d.pop("memory")
@@ -163,6 +166,15 @@ class Launch:
         status = d.pop("status")
 
         created_at = d.pop("created_at")
+
+        def _parse_job(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        job = _parse_job(d.pop("job", UNSET))
 
         def _parse_reference(data: object) -> None | str | Unset:
             if data is None:
@@ -231,11 +243,11 @@ class Launch:
             id=id,
             object_=object_,
             launcher=launcher,
-            job=job,
             devices=devices,
             memory=memory,
             status=status,
             created_at=created_at,
+            job=job,
             reference=reference,
             node=node,
             message=message,

@@ -51,6 +51,9 @@ class OptimizerSpec:
                 - `f32`: 4 bytes a parameter.
                 - `bf16`: 2 bytes a number of a matrix, and no other copy of it: each update is rounded up or down at random, so
                 that small changes are not lost. Vectors are f32. Not beside an adapter, whose factors are f32; on the CPU only.
+            sharded (bool | Unset): Whether each of a job's devices keeps the moments of a part of the weights only (stage 1
+                of ZeRO, arXiv 1910.02054).
+                The job is then saved at the end of a step when it is to rest.
      """
 
     type_: OptimizerKind | Unset = UNSET
@@ -65,6 +68,7 @@ class OptimizerSpec:
     max_grad_norm: float | Unset = 1.0
     state: MomentState | Unset = UNSET
     masters: Masters | Unset = UNSET
+    sharded: bool | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         type_: str | Unset = UNSET
@@ -99,6 +103,8 @@ class OptimizerSpec:
         if not isinstance(self.masters, Unset):
             masters = self.masters.value
 
+        sharded = self.sharded
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -127,6 +133,8 @@ class OptimizerSpec:
             field_dict["state"] = state
         if masters is not UNSET:
             field_dict["masters"] = masters
+        if sharded is not UNSET:
+            field_dict["sharded"] = sharded
 
         return field_dict
 
@@ -177,6 +185,8 @@ class OptimizerSpec:
         else:
             masters = Masters(_masters)
 
+        sharded = d.pop("sharded", UNSET)
+
         optimizer_spec = cls(
             type_=type_,
             learning_rate=learning_rate,
@@ -190,6 +200,7 @@ class OptimizerSpec:
             max_grad_norm=max_grad_norm,
             state=state,
             masters=masters,
+            sharded=sharded,
         )
 
         return optimizer_spec

@@ -19,6 +19,10 @@ class ResourceSpec:
         Attributes:
             devices (int | Unset): How many devices the job holds from its begin to its end. It waits until as many are free
                 together. Default: 1.
+            hosts (int | Unset): How many machines the devices are on, as many on each.
+            elastic (bool | Unset): Whether each attempt takes as many of the devices as are free when it begins, at least
+                one. Results depend on how many
+                that were, within rounding.
             storage_wait_seconds (int | Unset): How long the job waits for space, in seconds, each time that it finds the
                 disk full; with 0 it fails at once.
             share_base (bool | Unset): Whether the job runs beside others with the same frozen weights, which are then
@@ -27,11 +31,17 @@ class ResourceSpec:
      """
 
     devices: int | Unset = 1
+    hosts: int | Unset = UNSET
+    elastic: bool | Unset = UNSET
     storage_wait_seconds: int | Unset = UNSET
     share_base: bool | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         devices = self.devices
+
+        hosts = self.hosts
+
+        elastic = self.elastic
 
         storage_wait_seconds = self.storage_wait_seconds
 
@@ -43,6 +53,10 @@ class ResourceSpec:
         })
         if devices is not UNSET:
             field_dict["devices"] = devices
+        if hosts is not UNSET:
+            field_dict["hosts"] = hosts
+        if elastic is not UNSET:
+            field_dict["elastic"] = elastic
         if storage_wait_seconds is not UNSET:
             field_dict["storage_wait_seconds"] = storage_wait_seconds
         if share_base is not UNSET:
@@ -55,12 +69,18 @@ class ResourceSpec:
         d = dict(src_dict)
         devices = d.pop("devices", UNSET)
 
+        hosts = d.pop("hosts", UNSET)
+
+        elastic = d.pop("elastic", UNSET)
+
         storage_wait_seconds = d.pop("storage_wait_seconds", UNSET)
 
         share_base = d.pop("share_base", UNSET)
 
         resource_spec = cls(
             devices=devices,
+            hosts=hosts,
+            elastic=elastic,
             storage_wait_seconds=storage_wait_seconds,
             share_base=share_base,
         )

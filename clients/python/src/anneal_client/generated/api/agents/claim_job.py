@@ -9,15 +9,15 @@ from ...types import Response, UNSET
 from ... import errors
 
 from ...models.assignment import Assignment
+from ...models.claim_request import ClaimRequest
 from ...models.problem import Problem
-from ...models.worker_beat import WorkerBeat
 from ...types import UNSET, Unset
 from typing import cast
 
 def _get_kwargs(
     id: str,
     *,
-    body: WorkerBeat,
+    body: ClaimRequest,
     wait: int | Unset = UNSET,
 
 ) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def sync_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: WorkerBeat,
+    body: ClaimRequest,
     wait: int | Unset = UNSET,
 
 ) -> Response[Any | Assignment | Problem]:
@@ -132,12 +132,14 @@ def sync_detailed(
 
      The job that is to start on the worker's device, as soon as there is one. `held` names those that
     the worker has: one
-    that it was given before, and never heard of, is given again.
+    that it was given before, and never heard of, is given again. A worker that `takes_part` is also
+    given, with `part`, jobs
+    of several machines that another worker leads and that have its device.
 
     Args:
         id (str):
         wait (int | Unset):
-        body (WorkerBeat): A sign of life of a worker.
+        body (ClaimRequest): A worker that can take a job.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -164,7 +166,7 @@ def sync(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: WorkerBeat,
+    body: ClaimRequest,
     wait: int | Unset = UNSET,
 
 ) -> Any | Assignment | Problem | None:
@@ -172,12 +174,14 @@ def sync(
 
      The job that is to start on the worker's device, as soon as there is one. `held` names those that
     the worker has: one
-    that it was given before, and never heard of, is given again.
+    that it was given before, and never heard of, is given again. A worker that `takes_part` is also
+    given, with `part`, jobs
+    of several machines that another worker leads and that have its device.
 
     Args:
         id (str):
         wait (int | Unset):
-        body (WorkerBeat): A sign of life of a worker.
+        body (ClaimRequest): A worker that can take a job.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -199,7 +203,7 @@ async def asyncio_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: WorkerBeat,
+    body: ClaimRequest,
     wait: int | Unset = UNSET,
 
 ) -> Response[Any | Assignment | Problem]:
@@ -207,12 +211,14 @@ async def asyncio_detailed(
 
      The job that is to start on the worker's device, as soon as there is one. `held` names those that
     the worker has: one
-    that it was given before, and never heard of, is given again.
+    that it was given before, and never heard of, is given again. A worker that `takes_part` is also
+    given, with `part`, jobs
+    of several machines that another worker leads and that have its device.
 
     Args:
         id (str):
         wait (int | Unset):
-        body (WorkerBeat): A sign of life of a worker.
+        body (ClaimRequest): A worker that can take a job.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -239,7 +245,7 @@ async def asyncio(
     id: str,
     *,
     client: AuthenticatedClient | Client,
-    body: WorkerBeat,
+    body: ClaimRequest,
     wait: int | Unset = UNSET,
 
 ) -> Any | Assignment | Problem | None:
@@ -247,12 +253,14 @@ async def asyncio(
 
      The job that is to start on the worker's device, as soon as there is one. `held` names those that
     the worker has: one
-    that it was given before, and never heard of, is given again.
+    that it was given before, and never heard of, is given again. A worker that `takes_part` is also
+    given, with `part`, jobs
+    of several machines that another worker leads and that have its device.
 
     Args:
         id (str):
         wait (int | Unset):
-        body (WorkerBeat): A sign of life of a worker.
+        body (ClaimRequest): A worker that can take a job.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

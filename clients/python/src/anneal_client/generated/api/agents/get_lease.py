@@ -88,7 +88,8 @@ def sync_detailed(
 ) -> Response[Assignment | Problem]:
     """ Get a claimed job
 
-     As it was given to its worker, for another process that takes part in it.
+     As it was given to its worker, for other processes that take part in it, on any machine whose
+    devices it has.
 
     Args:
         job (str):
@@ -123,7 +124,8 @@ def sync(
 ) -> Assignment | Problem | None:
     """ Get a claimed job
 
-     As it was given to its worker, for another process that takes part in it.
+     As it was given to its worker, for other processes that take part in it, on any machine whose
+    devices it has.
 
     Args:
         job (str):
@@ -153,7 +155,8 @@ async def asyncio_detailed(
 ) -> Response[Assignment | Problem]:
     """ Get a claimed job
 
-     As it was given to its worker, for another process that takes part in it.
+     As it was given to its worker, for other processes that take part in it, on any machine whose
+    devices it has.
 
     Args:
         job (str):
@@ -188,7 +191,8 @@ async def asyncio(
 ) -> Assignment | Problem | None:
     """ Get a claimed job
 
-     As it was given to its worker, for another process that takes part in it.
+     As it was given to its worker, for other processes that take part in it, on any machine whose
+    devices it has.
 
     Args:
         job (str):
