@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from datetime import datetime
 from pathlib import Path
 
 LAYERS, HIDDEN, INNER = 16, 1024, 4096
@@ -105,7 +106,7 @@ class Server:
                 self.ask(f"/v1/jobs/{job}/cancel", {})
                 while self.json(f"/v1/jobs/{job}")["status"] != "cancelled":
                     time.sleep(0.1)
-                return loads[0] - began[0]
+                return (datetime.fromisoformat(loads[0]) - datetime.fromisoformat(began[0])).total_seconds()
             time.sleep(0.02)
 
 
@@ -141,7 +142,7 @@ def main():
             rate, plain = (seen[-1][1] - seen[0][1]) / (last - first), sum(plain) / len(plain)
             print(f"{size / 1e9:.2f} GB to an agent: {rate / 1e6:.0f} MB/s; through a socket {plain / 1e6:.0f} MB/s; "
                   f"{100 * rate / plain:.0f} %")
-            print(f"the second time: {server.load(model)} s, in whole seconds, from the job's start to its loading")
+            print(f"the second time: {server.load(model):.2f} s from the job's start to its loading")
         finally:
             for process in reversed(processes):
                 process.terminate()

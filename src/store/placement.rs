@@ -53,6 +53,12 @@ impl Store {
             return Ok(None);
         }
         let mut tx = self.begin().await?;
+        // One that was given up while its question was under way would hold a job that nobody takes back.
+        let has_ended =
+            sqlx::query("select 1 from worker where id = $1 and ended_at is not null").bind(worker.to_string());
+        if has_ended.fetch_optional(tx.connection()).await?.is_some() {
+            return Err(StoreError::NotFound { what: "worker", id: worker.to_string() });
+        }
         let Some(start) = next_on(tx.connection(), device, now).await? else { return Ok(None) };
         let claim = begin_attempt(tx.connection(), worker, &start, now).await?;
         tx.commit().await?;

@@ -109,6 +109,16 @@ fn new_job(priority: i32, devices: u32) -> NewJob {
 use DeviceStatus::{Busy, Faulted, Foreign, Idle};
 
 #[tokio::test]
+async fn a_worker_that_was_given_up_while_it_asked_gets_no_job() {
+    let machine = Machine::new(&[24]).await;
+    let job = machine.submit(0, 1, 1).await;
+    machine.store.release_worker(machine.workers[0], "its agent began again", true, NOW).await.unwrap();
+    let refused = machine.store.claim(machine.workers[0], "simulated:0", NOW).await;
+    assert!(matches!(refused, Err(StoreError::NotFound { what: "worker", .. })), "{refused:?}");
+    assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Queued);
+}
+
+#[tokio::test]
 async fn jobs_that_share_weights_have_a_device_together_until_the_last_of_them_ends_or_one_of_them_loses_it() {
     let machine = Machine::new(&[20]).await;
     let (first, second) = (machine.submit_sharing().await, machine.submit_sharing().await);
