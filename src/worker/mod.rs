@@ -183,7 +183,11 @@ pub async fn run(
             }
             Ok(None) => {}
             // As a worker that was taken for dead: another one is to begin.
-            Err(error @ StoreError::Server { .. }) if running.is_empty() => return Err(error.into()),
+            Err(error @ (StoreError::Server { .. } | StoreError::NotFound { what: "worker", .. }))
+                if running.is_empty() =>
+            {
+                return Err(error.into());
+            }
             Err(error) => {
                 tracing::warn!(error = chain(&error), "no job could be claimed; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
