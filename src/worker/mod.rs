@@ -183,11 +183,7 @@ pub async fn run(
             }
             Ok(None) => {}
             // As a worker that was taken for dead: another one is to begin.
-            Err(error @ (StoreError::Server { .. } | StoreError::NotFound { what: "worker", .. }))
-                if running.is_empty() =>
-            {
-                return Err(error.into());
-            }
+            Err(error) if running.is_empty() && was_given_up(&error) => return Err(error.into()),
             Err(error) => {
                 tracing::warn!(error = chain(&error), "no job could be claimed; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -207,6 +203,11 @@ fn next(desk: &Arc<Desk>) -> Pin<Box<dyn Future<Output = Result<Option<Next>, St
         let held = [beats.held(), desk.parts()].concat();
         ledger.next(options.id, &options.name, &held).await
     })
+}
+
+/// Whether an error says that this worker counts no more.
+fn was_given_up(error: &StoreError) -> bool {
+    matches!(error, StoreError::Server { .. } | StoreError::NotFound { what: "worker", .. })
 }
 
 /// Begins with what is to be done; returns whether other jobs may join it.
