@@ -292,6 +292,7 @@ mod tests {
                 "drained" => server.store.end_attempt(lease, Ended::Drained, NOW).await.unwrap(),
                 _ => assert_eq!(server.store.release_worker(server.worker, "killed", false, NOW).await.unwrap(), 1),
             }
+            server.store.revive_worker(server.worker).await;
             assert_eq!((server.status(job).await, server.all_idle().await), (JobStatus::Paused, true), "{end}");
             assert!(server.claim(NOW).await.is_none(), "a paused job waits for a client");
             assert_eq!(server.store.resume_job(job, NOW).await.unwrap().status, JobStatus::Queued);

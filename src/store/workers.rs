@@ -32,6 +32,15 @@ pub struct SignOfLife {
 }
 
 impl Store {
+    /// Another worker begins in the place of one that has ended, for tests under the same id.
+    #[cfg(test)]
+    pub(super) async fn revive_worker(&self, id: WorkerId) {
+        let mut tx = self.begin().await.expect("the store of a test works");
+        let revived = sqlx::query("update worker set ended_at = null where id = $1").bind(id.to_string());
+        revived.execute(tx.connection()).await.expect("the store of a test works");
+        tx.commit().await.expect("the store of a test works");
+    }
+
     pub async fn add_worker(&self, worker: &WorkerRow) -> Result<()> {
         let mut tx = self.begin().await?;
         sqlx::query(

@@ -193,6 +193,7 @@ async fn restarts_of_the_server_give_no_job_up_and_crashes_do() {
             assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Queued);
             machine.claim(0).await.unwrap();
             machine.store.release_worker(machine.workers[0], "ended", blameless, NOW).await.unwrap();
+            machine.store.revive_worker(machine.workers[0]).await;
         }
     }
     assert_eq!(machine.store.job(job).await.unwrap().status, JobStatus::Failed);
