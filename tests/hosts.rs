@@ -4,11 +4,10 @@
 mod agent;
 mod common;
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use agent::Agent;
-use common::{PATIENCE, Server, anneal, data_dir, signal, small_spec};
+use common::{PATIENCE, Server, anneal, children, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -275,10 +274,4 @@ fn whatever_is_killed_each_job_ends_with_its_bits() {
         attempts += server.job(job)["attempt"].as_u64().unwrap();
     }
     println!("{kills} kills, {} jobs, {attempts} attempts", jobs.len());
-}
-
-/// The processes that another one has started.
-fn children(pid: u32) -> Vec<u32> {
-    let found = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();
-    String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
 }

@@ -4,10 +4,9 @@ mod common;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anneal::engine::model::reader::load_safetensors;
-use common::{Server, data_dir, signal, small_spec};
+use common::{Server, children, data_dir, signal, small_spec};
 use serde_json::{Value, json};
 
 /// A job on so many devices that samples once, so that rounding cannot lead to other completions.
@@ -175,12 +174,6 @@ fn a_job_with_divided_moments_rests_and_goes_on_with_other_ranks() {
         let off = values.iter().zip(&whole[name]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(off < 1e-5, "{name} is off by {off}");
     }
-}
-
-/// The processes that another one has started.
-fn children(pid: u32) -> Vec<u32> {
-    let output = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
 #[test]

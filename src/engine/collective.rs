@@ -321,7 +321,7 @@ impl Sockets {
 
 impl Drop for Sockets {
     fn drop(&mut self) {
-        // Whoever listens at a connection hears that it ends.
+        // The other side ends as well, which is heard; whoever gives devices back waits for that.
         self.links().iter().for_each(Link::end);
     }
 }

@@ -24,12 +24,12 @@ impl Link {
         })
     }
 
-    /// Sends and reads no more, also where it is known by another handle.
+    /// Sends no more, also by another handle. What the other side still says is heard until it ends, too.
     pub fn end(&self) {
         // It may have ended.
         drop(match self {
-            Self::Near(stream) => stream.shutdown(Shutdown::Both),
-            Self::Far(stream) => stream.shutdown(Shutdown::Both),
+            Self::Near(stream) => stream.shutdown(Shutdown::Write),
+            Self::Far(stream) => stream.shutdown(Shutdown::Write),
         });
     }
 }

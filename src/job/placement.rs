@@ -145,7 +145,7 @@ impl Request {
 
     /// The least that it can start with.
     pub fn least(&self) -> Shape {
-        if self.elastic { Shape::of_one_host(1) } else { self.shape }
+        self.shape.least(self.elastic)
     }
 
     /// The same with no more than so many devices, if fewer will do.
@@ -172,6 +172,11 @@ impl Shape {
     /// So many devices in all, on so many hosts.
     pub fn new(devices: u32, hosts: u32) -> Self {
         Self { hosts, each: devices / hosts.max(1) }
+    }
+
+    /// The least of it that a job can start with.
+    pub fn least(self, elastic: bool) -> Self {
+        if elastic { Self::of_one_host(1) } else { self }
     }
 
     pub fn devices(self) -> u32 {

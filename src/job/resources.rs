@@ -57,12 +57,12 @@ impl Default for ResourceSpec {
 impl ResourceSpec {
     /// All that the job asks for.
     pub fn shape(&self) -> Shape {
-        Shape { hosts: self.hosts, each: self.devices / self.hosts.max(1) }
+        Shape::new(self.devices, self.hosts)
     }
 
     /// The least that it can start with.
     pub fn least(&self) -> Shape {
-        if self.elastic { Shape::of_one_host(1) } else { self.shape() }
+        self.shape().least(self.elastic)
     }
 
     /// Machines have as many of the devices each. Only frozen weights can be shared, and on one device; `frozen` says whether

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::common::{data_dir, signal};
+use super::common::{children, data_dir, signal};
 
 /// An agent with one device, in a data directory of its own.
 pub struct Agent {
@@ -64,8 +64,7 @@ impl Agent {
 
     /// Its workers' processes.
     pub fn workers(&self) -> Vec<u32> {
-        let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().unwrap();
-        String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
+        children(self.child.id())
     }
 
     /// Ends it and its workers at once, as a machine that loses its power.

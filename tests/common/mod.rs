@@ -317,6 +317,12 @@ pub fn signal(pid: u32, name: &str) {
     assert!(status.success());
 }
 
+/// The processes that another one has started.
+pub fn children(pid: u32) -> Vec<u32> {
+    let found = Command::new("pgrep").args(["-P", &pid.to_string()]).output().unwrap();
+    String::from_utf8_lossy(&found.stdout).lines().map(|pid| pid.parse().unwrap()).collect()
+}
+
 pub fn data_dir() -> TempDir {
     tempfile::tempdir().unwrap()
 }
