@@ -76,8 +76,8 @@ pub struct SettingArgs {
     #[arg(long, env = "ANNEAL_MAX_COPIED_BYTES", value_name = "BYTES", global = true)]
     pub max_copied_bytes: Option<u64>,
 
-    /// Send clients to the object storage for what they download, with addresses that let in for 15 minutes; they must be
-    /// able to reach it [default: false]
+    /// Send clients to the object storage for what they download, with addresses that let in for 15 minutes, and let them send
+    /// parts of uploads there; they must be able to reach it [default: false]
     #[arg(long, env = "ANNEAL_REDIRECT_DOWNLOADS", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new(), global = true)]
     pub redirect_downloads: Option<bool>,

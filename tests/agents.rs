@@ -5,6 +5,10 @@ mod agent;
 #[path = "common/cable.rs"]
 mod cable;
 mod common;
+#[path = "common/small_disk.rs"]
+mod small_disk;
+#[path = "common/tls.rs"]
+mod tls;
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -16,7 +20,9 @@ use cable::Cable;
 use common::{PATIENCE, Server, anneal, data_dir, small_spec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use small_disk::SmallDisk;
 use tempfile::TempDir;
+use tls::Tls;
 
 /// How long a worker may be silent in these tests.
 const LEASE: u64 = 3;
@@ -304,6 +310,42 @@ fn a_key_opens_what_it_is_for_and_a_machine_has_one() {
     server.wait_until(&job, |job| job["status"] == "queued");
     let mut agent = agent;
     assert!(!agent.child.wait().unwrap().success(), "it says so and ends");
+}
+
+#[test]
+fn an_agent_trusts_the_authority_that_it_is_told_and_no_other() {
+    let data = data_dir();
+    let server = server(data.path());
+    let tls = Tls::before(&server.base);
+    let (own, other) = (tls.authority("own"), tls.authority("other"));
+    for arguments in [&[][..], &["--ca-file", other.to_str().unwrap()]] {
+        let said = refused(&tls.url, &data_dir(), arguments);
+        assert!(said.contains("certificate") && said.contains("--ca-file"), "{said}");
+    }
+    let _agent = Agent::start_in(data_dir(), &tls.url, "box-1", &["--ca-file", own.to_str().unwrap()]);
+    let job = server.submit(&small_spec());
+    assert_eq!(weights(&server, &job), undisturbed(&small_spec()));
+}
+
+#[test]
+fn a_job_waits_for_an_agent_whose_disk_is_full_and_goes_on_when_there_is_room() {
+    let data = data_dir();
+    let server = server(data.path());
+    let disk = SmallDisk::new();
+    let _agent = Agent::run(disk.program(), disk.data(), &server.base, "box-1", &[]);
+    let mut spec = long_spec();
+    spec["checkpoints"] = json!({"every_steps": 1});
+    let job = server.submit(&spec);
+    server.wait_until(&job, at_step(2));
+    disk.fill();
+    let waiting = server.wait_until(&job, |job| job["waiting"]["code"] == "device_faulted");
+    let message = waiting["waiting"]["message"].as_str().unwrap();
+    assert!(message.contains("box-1/simulated:0 failed"), "{message}");
+    let device = server.get("/v1/devices").json()["data"][0].clone();
+    assert!(device["fault"].as_str().unwrap().contains("make room there"), "{device}");
+    assert_eq!(waiting["attempt"], 1, "what cannot be is not tried again and again: {waiting}");
+    disk.free();
+    assert_eq!(weights(&server, &job), undisturbed(&spec));
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Several servers on one PostgreSQL and one bucket: one service to whoever talks to any of them, whatever of it breaks.
 //! Started with both beside them: `scripts/cluster.sh cargo test --test cluster`; not part of a plain `cargo test`.
 
+#[path = "common/agent.rs"]
+mod agent;
 #[path = "common/between.rs"]
 mod between;
 mod common;
+#[path = "common/program.rs"]
+mod program;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -13,11 +17,13 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use agent::Agent;
 use common::{PATIENCE, Server, data_dir, signal, small_spec};
 use futures_util::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt};
+use program::Program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -156,6 +162,47 @@ fn whoever_talks_to_any_server_talks_to_one_service() {
 }
 
 #[test]
+fn parts_of_uploads_go_straight_to_the_bucket_and_are_looked_at_before_they_are_a_file() {
+    let cluster = Cluster::new(2);
+    let [one, two] = [0, 1].map(|host| cluster.start_with(host, &["--redirect-downloads"], &[]));
+    let rows: String = (1..40).map(|i| format!("{{\"prompt\": \"{i}+1=\", \"answer\": \"{}\"}}\n", i + 1)).collect();
+    let (first, second) = rows.split_at(500);
+    let announced =
+        json!({"filename": "sums.jsonl", "purpose": "fine-tune", "bytes": rows.len(), "mime_type": "text/plain"});
+    let upload = one.post("/v1/uploads", &announced).json()["id"].as_str().unwrap().to_owned();
+    let path = |end: &str| format!("/v1/uploads/{upload}/{end}");
+    let asked = |server: &Server, bytes: usize| server.post(&path("direct-parts"), &json!({"bytes": bytes}));
+    assert_eq!(asked(&one, rows.len() + 1).problem(), "invalid_spec");
+    let parts = [asked(&one, first.len()).json(), asked(&two, second.len()).json()];
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let put = |at: usize, bytes: &str| {
+        let address = parts[at]["url"].as_str().unwrap();
+        assert!(!address.starts_with(&one.base) && !address.starts_with(&two.base), "{address}");
+        assert_eq!(agent.put(address).send(bytes).unwrap().status(), 200);
+    };
+    let completed = || two.post(&path("complete"), &json!({"part_ids": [parts[0]["id"], parts[1]["id"]]}));
+    put(0, first);
+    let code = |answer: common::Answer| answer.json()["errors"][0].clone();
+    let refused = code(completed());
+    assert_eq!((&refused["pointer"], &refused["code"]), (&json!("/part_ids/1"), &json!("not_sent")), "{refused}");
+    put(1, &second[1..]);
+    let refused = code(completed());
+    assert_eq!((&refused["pointer"], &refused["code"]), (&json!("/part_ids/1"), &json!("size_mismatch")), "{refused}");
+    put(1, second);
+    let done = completed();
+    assert_eq!(done.status, 200, "{}", done.json());
+    let file = done.json()["file"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(one.get(&format!("/v1/files/{file}/content")).bytes, rows.as_bytes());
+    // A part that is sent after that is of no upload.
+    assert_eq!(asked(&one, 1).status, 409);
+
+    // The program sends models so.
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/arith-tiny");
+    let said = Program::of(&two.base).json(&["models", "push", model]);
+    assert_eq!(said["status"], "ready", "{said}");
+}
+
+#[test]
 fn a_job_of_a_machine_that_is_gone_ends_elsewhere_with_the_same_bits() {
     let spec = small_spec();
     let expected = undisturbed(&spec);
@@ -193,6 +240,39 @@ fn a_machine_whose_clock_is_an_hour_ahead_neither_takes_nor_loses_a_job() {
             assert!((0..600).contains(&(ended - submitted)), "{job}");
         }
         two.terminate();
+    }
+}
+
+#[test]
+fn an_agent_whose_clock_is_an_hour_off_neither_keeps_nor_loses_a_job() {
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(100);
+    spec["eval"]["every_steps"] = json!(100);
+    let expected = undisturbed(&spec);
+    let data = data_dir();
+    let server = Server::start_with(data.path(), &["--devices", "none", "--lease-seconds", LEASE]);
+    for ahead in ["+3600s", "-3600s"] {
+        let job = server.submit(&spec);
+        let agent = |name: &str| {
+            let (mut command, folder) = (Command::new("env"), data_dir());
+            command.arg(format!("LD_PRELOAD={}", variable("ANNEAL_TEST_FAKETIME"))).arg(format!("FAKETIME={ahead}"));
+            command.arg("FAKETIME_DONT_FAKE_MONOTONIC=1").arg(env!("CARGO_BIN_EXE_anneal"));
+            // The names of one round are not free at once.
+            let name = format!("{name}{}", ahead.trim_start_matches('+'));
+            (Agent::run(command, folder.path(), &server.base, &name, &[]), folder)
+        };
+        let (first, _folder) = agent("first");
+        server.wait_until(&job, |job| job["step"].as_u64() > Some(3));
+        // One that is well keeps its job for longer than a lease; one that is gone loses it when that is over, and not before.
+        std::thread::sleep(Duration::from_secs(LEASE.parse::<u64>().unwrap() + 1));
+        let there = server.job(&job);
+        assert_eq!((&there["attempt"], &there["status"]), (&json!(1), &json!("running")), "{there}");
+        let (_second, _folder) = agent("second");
+        let killed = Instant::now();
+        drop(first);
+        assert_eq!(weights(&server, &job), expected);
+        assert_eq!(server.job(&job)["attempt"], 2, "{}", server.job(&job));
+        println!("with a clock {ahead} ahead the job ended elsewhere {:.1} s later", killed.elapsed().as_secs_f64());
     }
 }
 

@@ -58,7 +58,13 @@ impl Site {
     fn serve(data: &Path, listen: &str) -> Server {
         let mut command = anneal(data);
         command.args(["serve", "--supervised", "--log", "warn", "--lease-seconds", LEASE, "--devices", "none"]);
-        command.args(["--listen", listen, "--data-dir"]).arg(data).arg("--config").arg(data.join("settings.toml"));
+        // What is started writes its log where the server is.
+        command
+            .current_dir(data)
+            .args(["--listen", listen, "--data-dir"])
+            .arg(data)
+            .arg("--config")
+            .arg(data.join("settings.toml"));
         Server::spawn(command)
     }
 
@@ -175,6 +181,25 @@ fn a_job_that_no_device_fits_gets_a_machine_which_goes_when_it_is_done() {
     program.env("ANNEAL_API_KEY", std::fs::read_to_string(site.data.path().join("key")).unwrap());
     let printed = String::from_utf8(program.output().unwrap().stdout).unwrap();
     assert_eq!(printed.matches("Slurm says COMPLETED").count(), 4, "{printed}");
+}
+
+#[test]
+fn a_job_on_several_machines_gets_them_all_at_the_same_time() {
+    let site = Site::start("max_launches = 2\n[launchers.slurm]\ncpus_per_device = 2");
+    let mut spec = small_spec();
+    spec["resources"] = json!({"devices": 2, "hosts": 2});
+    // The second needs the machines that the first has, and has no room to begin with one of them.
+    let jobs = [site.server.submit(&spec), site.server.submit(&spec)];
+    let weights = jobs.clone().map(|job| site.weights(&job));
+    assert_eq!(weights[0], weights[1]);
+    let launches = site.until("all are over", all_over);
+    assert!(launches.iter().all(|launch| launch["claimed_at"].is_i64()), "{launches:#?}");
+    let of = |job: &String| launches.iter().filter(|launch| launch["job"] == job.as_str()).count();
+    assert_eq!(jobs.each_ref().map(of), [2, 2], "{launches:#?}");
+    let data = data_dir();
+    let one = Server::start_with(data.path(), &["--devices", "simulated:2"]);
+    spec["resources"] = json!({"devices": 2});
+    assert_eq!(one.wait(&one.submit(&spec))["result"]["weights_sha256"], json!(weights[0]));
 }
 
 #[test]

@@ -166,6 +166,7 @@ impl Problem {
                 "the job is somebody else's by now, or is over; write nothing more of it",
             ),
             StoreError::ServerAway(_)
+            | StoreError::Distrusted(_)
             | StoreError::Server { .. }
             | StoreError::OtherVersion(_)
             | StoreError::Database(_)

@@ -263,6 +263,7 @@ fn openai() -> Routes {
         .of(Kind::Downloads, routes!(openai::files::content::download_file))
         .routes(routes!(openai::uploads::create::create_upload))
         .routes(routes!(openai::uploads::part::create_upload_part))
+        .routes(routes!(openai::uploads::direct::create_direct_part))
         .routes(routes!(openai::uploads::complete::complete_upload))
         .routes(routes!(openai::uploads::cancel::cancel_upload))
         .of(

@@ -14,7 +14,7 @@ use crate::job::placement::Base;
 use crate::job::resources::ResourceSpec;
 use crate::job::spec::{Precision, SamplingSpec};
 use crate::spec::Resolved;
-use crate::store::Store;
+use crate::store::{Offered, Store};
 
 /// A change of a spec, and the bytes that it saves.
 pub type Saving = (&'static str, u64);
@@ -81,8 +81,12 @@ pub async fn check(
         let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
         (fitting.min(devices as usize), memories.len() >= devices as usize, memories.iter().max().copied())
     };
-    let offered = store.offered().iter().filter(|_| !rows.is_empty() && shape.hosts == 1);
-    let offered: Vec<Vec<u64>> = offered.map(|machine| vec![machine.memory; machine.devices as usize]).collect();
+    // As many machines of each launcher as a job could use.
+    let machines = |offered: &Offered| {
+        let machine = vec![offered.memory; offered.devices as usize];
+        std::iter::repeat_n(machine, offered.machines.min(shape.hosts) as usize)
+    };
+    let offered: Vec<Vec<u64>> = store.offered().iter().filter(|_| !rows.is_empty()).flat_map(machines).collect();
     // Of the hosts that come closest to what is asked for, the last one that is needed.
     let last = |hosts: BTreeMap<&str, Vec<u64>>| {
         let mut hosts: Vec<Vec<u64>> = hosts.into_values().chain(offered.clone()).collect();

@@ -176,6 +176,10 @@ fn refused(error: StoreError) -> anyhow::Error {
             "the server does not let this agent in: {detail}\n  make a key with `anneal keys create NAME --scopes agent` and \
              give the file it is in with --token-file"
         ),
+        StoreError::Distrusted(_) => anyhow::Error::from(error).context(
+            "this is not the server, or its certificate is signed by somebody whom this system does not know: name the file \
+             with that one's certificate with --ca-file",
+        ),
         error => anyhow::Error::from(error).context("the server takes no agent from here"),
     }
 }

@@ -111,9 +111,7 @@ impl Server {
         look_through(store.clone());
 
         store.set_default_limits(default_limits(config));
-        let offered = config.launchers.iter();
-        let offered = offered.map(|launcher| Offered { devices: launcher.max_devices, memory: launcher.memory.0 });
-        store.set_offered(offered.collect());
+        store.set_offered(config.launchers.iter().map(Offered::from).collect());
         let verifiers = config.verifiers.clone().of_server(address, readings.len());
         let (leave, leaving) = watch::channel(false);
         let settings = settings(config, webhook_guard.clone(), verifiers.clone(), leaving);

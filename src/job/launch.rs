@@ -50,7 +50,7 @@ pub struct Launcher {
     /// Which devices of its machine the agent takes, as for `--devices`.
     #[serde(default = "all_devices")]
     pub devices: String,
-    /// Seconds for which a machine without a job waits for one.
+    /// Seconds for which a machine without a job waits for one; ten times as long where the job is on several.
     #[serde(default = "default_idle")]
     pub idle_seconds: u64,
     /// Minutes that a machine has at most; its jobs are saved before, and go on on the next one.
@@ -232,9 +232,9 @@ impl Launcher {
         Ok(())
     }
 
-    /// Whether a machine of it has what a job needs.
+    /// Whether its machines have what a job needs.
     fn offers(&self, need: &Need) -> bool {
-        need.devices <= self.max_devices && need.memory <= self.memory.0
+        need.hosts <= self.max_launches && need.devices <= self.max_devices && need.memory <= self.memory.0
     }
 }
 
@@ -242,6 +242,9 @@ impl Launcher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     pub job: JobId,
+    /// Machines at the same time.
+    pub hosts: u32,
+    /// On each of them.
     pub devices: u32,
     /// Bytes on each of them.
     pub memory: u64,
@@ -269,7 +272,7 @@ pub struct NewLaunch {
     pub memory: u64,
 }
 
-/// What is to be done so that each job has a launch and no launch is for nothing.
+/// What is to be done so that each job has its launches and no launch is for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub make: Vec<NewLaunch>,
@@ -284,26 +287,28 @@ pub fn plan(needs: &[Need], launchers: &[(&Launcher, u32)], mut spare: Vec<Spare
     let mut room: Vec<u32> = launchers.iter().map(|(_, room)| *room).collect();
     for need in needs {
         let fits = |launch: &Spare| launch.devices >= need.devices && launch.memory >= need.memory;
-        // Its own one first, then one that is there soon, then the smallest.
+        // Its own ones first, then those that are there soon, then the smallest.
         let rank = |launch: &Spare| (launch.job != need.job, !launch.runs, launch.devices, launch.memory, launch.id);
-        let best = (0..spare.len()).filter(|i| fits(&spare[*i])).min_by_key(|i| rank(&spare[*i]));
-        if let Some(best) = best {
+        let mut missing = need.hosts;
+        while missing > 0
+            && let Some(best) = (0..spare.len()).filter(|i| fits(&spare[*i])).min_by_key(|i| rank(&spare[*i]))
+        {
             let launch = spare.swap_remove(best);
             if launch.job != need.job {
                 plan.give.push((launch.id, need.job));
             }
-            continue;
+            missing -= 1;
         }
-        let with_room = |i: &usize| room[*i] > 0 && launchers[*i].0.offers(need);
-        if let Some(i) = (0..launchers.len()).find(with_room) {
+        let offering = |i: &usize| launchers[*i].0.offers(need);
+        if let Some(i) = (0..launchers.len()).filter(offering).find(|i| room[*i] >= missing) {
             let launcher = launchers[i].0;
-            room[i] -= 1;
-            plan.make.push(NewLaunch {
-                launcher: launcher.name.clone(),
-                job: need.job,
-                devices: need.devices,
-                memory: launcher.memory.0,
-            });
+            room[i] -= missing;
+            let (name, memory) = (launcher.name.clone(), launcher.memory.0);
+            let new = NewLaunch { launcher: name, job: need.job, devices: need.devices, memory };
+            plan.make.extend(std::iter::repeat_n(new, missing as usize));
+        } else if let Some(i) = (0..launchers.len()).find(offering) {
+            // What it may start becomes enough once others' machines are gone, unless later jobs take it.
+            room[i] = 0;
         }
     }
     plan.cancel = spare.into_iter().filter(|launch| !launch.runs).map(|launch| launch.id).collect();
@@ -323,7 +328,7 @@ mod tests {
     }
 
     fn need(devices: u32, gibibytes: u64) -> Need {
-        Need { job: JobId::generate(), devices, memory: gibibytes << 30 }
+        Need { job: JobId::generate(), hosts: 1, devices, memory: gibibytes << 30 }
     }
 
     fn spare(job: JobId, devices: u32, gibibytes: u64) -> Spare {
@@ -359,6 +364,25 @@ mod tests {
         let (one, two) = (need(1, 10), need(1, 10));
         let planned = plan(&[one, two], &[(&large, 5)], vec![spare(two.job, 1, 80), spare(one.job, 1, 80)]);
         assert_eq!(planned, Plan::default());
+    }
+
+    #[test]
+    fn a_job_on_several_machines_gets_as_many_launches_or_none_and_is_not_overtaken_for_ever() {
+        let large = launcher("large", 8, "80GiB");
+        let (gang, single) = (Need { hosts: 3, ..need(4, 60) }, need(1, 60));
+        let made = |room, spare| {
+            let planned = plan(&[gang, single], &[(&large, room)], spare);
+            planned.make.into_iter().map(|new| (new.job, new.devices)).collect::<Vec<_>>()
+        };
+        assert_eq!(made(4, Vec::new()), [(gang.job, 4), (gang.job, 4), (gang.job, 4), (single.job, 1)]);
+        assert_eq!(made(2, Vec::new()), [], "room is kept for the job that comes first");
+        let spares = vec![spare(gang.job, 4, 80), spare(single.job, 8, 80)];
+        assert_eq!(made(1, spares.clone()), [(gang.job, 4)]);
+        let planned = plan(&[gang, single], &[(&large, 1)], spares.clone());
+        assert_eq!((planned.give, planned.cancel), (vec![(spares[1].id, gang.job)], Vec::new()));
+        // What a launcher never has at the same time keeps nothing.
+        let few = Launcher { max_launches: 2, ..launcher("few", 8, "80GiB") };
+        assert_eq!(plan(&[gang, single], &[(&few, 2)], Vec::new()).make.len(), 1);
     }
 
     #[test]

@@ -164,12 +164,12 @@ fn labels(Order { launcher, launch, .. }: &Order<'_>) -> Value {
 
 /// The Job of a launch: one pod, tried once.
 fn job(order: &Order<'_>) -> Value {
-    let Order { launcher, launch, token, .. } = order;
+    let Order { launcher, launch, token, idle_seconds, .. } = order;
     let options = &launcher.kubernetes;
     let name = name(launch.id);
     let id = launch.id.to_string();
     let mut arguments = vec!["worker", "--server", &launcher.server, "--host-name", &id, "--pool", &launcher.name];
-    let (idle, key_file) = (launcher.idle_seconds.to_string(), format!("{KEY_FOLDER}/key"));
+    let (idle, key_file) = (idle_seconds.to_string(), format!("{KEY_FOLDER}/key"));
     arguments.extend(["--devices", &launcher.devices, "--data-dir", "/data", "--once", "--idle-exit", &idle]);
     let (mut mounts, mut volumes) =
         (vec![json!({"name": "data", "mountPath": "/data"})], vec![json!({"name": "data", "emptyDir": {}})]);

@@ -36,6 +36,8 @@ const GONE: Duration = Duration::from_secs(30);
 /// How long a launcher rests after a launch that came to nothing; twice as long after the next.
 const FIRST_REST: Duration = Duration::from_secs(10);
 const LONGEST_REST: Duration = Duration::from_secs(600);
+/// How many times as long a machine waits for a job that is on several: the cluster may start the others later.
+const WAITS_FOR_OTHERS: u64 = 10;
 /// Jobs that are launched for at a time.
 const MOST_NEEDS: usize = 1000;
 
@@ -75,6 +77,8 @@ pub struct Order<'a> {
     pub launch: &'a LaunchRow,
     /// The key that lets it in; none where nobody needs one.
     pub token: Option<String>,
+    /// Seconds for which it waits for a job.
+    pub idle_seconds: u64,
     /// Machines of the cluster that fell silent, and that it may not have noticed yet.
     pub avoid: Vec<&'a str>,
 }
@@ -197,7 +201,7 @@ impl Post {
         let avoid: Vec<&str> = own.iter().filter(silent).filter_map(|launch| launch.node.as_deref()).collect();
         for launch in &own {
             // What goes wrong with one does not hold up the others.
-            if let Err(error) = self.settle(store, launch, seen.get(&launch.id), &avoid).await {
+            if let Err(error) = self.settle(store, (launch, launches), seen.get(&launch.id), &avoid).await {
                 tracing::warn!(launch = %launch.id, %error, "a launch cannot be looked after; trying again");
             }
         }
@@ -208,7 +212,7 @@ impl Post {
     async fn settle(
         &mut self,
         store: &Store,
-        launch: &LaunchRow,
+        (launch, launches): (&LaunchRow, &[LaunchRow]),
         seen: Option<&Seen>,
         avoid: &[&str],
     ) -> Result<(), StoreError> {
@@ -218,7 +222,7 @@ impl Post {
             // It was handed over, and the answer was lost.
             (_, Some(seen)) if launch.reference.is_none() => store.submit_launch(launch.id, &seen.reference, now).await,
             (LaunchStatus::Requested, None) if Instant::now() < self.rests_until.max(self.next_try) => Ok(()),
-            (LaunchStatus::Requested, None) => self.submit(store, launch, avoid).await,
+            (LaunchStatus::Requested, None) => self.submit(store, (launch, launches), avoid).await,
             // Whoever takes its key from a machine that works ends what it does, whatever its cluster thinks of it.
             (_, Some(Seen { state: State::Over, reason, .. })) if !launch.works => {
                 self.end(store, launch, reason).await
@@ -237,9 +241,15 @@ impl Post {
         }
     }
 
-    async fn submit(&mut self, store: &Store, launch: &LaunchRow, avoid: &[&str]) -> Result<(), StoreError> {
+    async fn submit(
+        &mut self,
+        store: &Store,
+        (launch, launches): (&LaunchRow, &[LaunchRow]),
+        avoid: &[&str],
+    ) -> Result<(), StoreError> {
         let token = store.launch_key(launch.id, clock::now()).await?;
-        let order = Order { launcher: &self.launcher, launch, token, avoid: avoid.to_vec() };
+        let idle_seconds = self.idle_seconds(launch, launches);
+        let order = Order { launcher: &self.launcher, launch, token, idle_seconds, avoid: avoid.to_vec() };
         match self.cluster.submit(&order).await {
             Ok(reference) => {
                 tracing::info!(launcher = self.launcher.name, launch = %launch.id, job = %launch.job, reference, "launched");
@@ -285,12 +295,18 @@ impl Post {
     }
 
     /// A launch on which no job has begun yet, and may begin: one that found none for longer than it waits is ill.
-    fn spare(&self, launch: &LaunchRow, now: Timestamp) -> Option<Spare> {
+    fn spare(&self, launch: &LaunchRow, launches: &[LaunchRow], now: Timestamp) -> Option<Spare> {
         let LaunchRow { id, job, devices, memory, status, .. } = *launch;
-        let longest = (self.launcher.idle_seconds * 1000).cast_signed() + START_MILLISECONDS;
+        let longest = (self.idle_seconds(launch, launches) * 1000).cast_signed() + START_MILLISECONDS;
         let is_ill = launch.began_at.is_some_and(|at| now.0 - at.0 > longest);
         let runs = status == LaunchStatus::Running;
         (launch.claimed_at.is_none() && !is_ill).then_some(Spare { id, job, devices, memory, runs })
+    }
+
+    /// For how many seconds the machine of a launch waits for a job.
+    fn idle_seconds(&self, launch: &LaunchRow, launches: &[LaunchRow]) -> u64 {
+        let has_others = launches.iter().any(|other| other.id != launch.id && other.job == launch.job);
+        self.launcher.idle_seconds * if has_others { WAITS_FOR_OTHERS } else { 1 }
     }
 
     /// How many more machines it may start now.
@@ -344,7 +360,7 @@ async fn round(store: &Store, posts: &mut [Post], patience: Option<Duration>) ->
     let mut spares = Vec::new();
     for launch in &launches {
         match posts.iter().find(|post| post.launcher.name == launch.launcher) {
-            Some(post) => spares.extend(post.spare(launch, now)),
+            Some(post) => spares.extend(post.spare(launch, &launches, now)),
             None if launch.works => {}
             None => {
                 let reason = format!("there is no launcher `{}` in the settings any more", launch.launcher);

@@ -119,13 +119,13 @@ fn arguments(Order { launcher, launch, .. }: &Order<'_>) -> Vec<String> {
 }
 
 /// What the script is told, by its environment: a key does not belong on a command line, or into a script.
-fn variables(Order { launcher, launch, token, .. }: &Order<'_>) -> Vec<(&'static str, String)> {
+fn variables(Order { launcher, launch, token, idle_seconds, .. }: &Order<'_>) -> Vec<(&'static str, String)> {
     let mut variables = vec![
         ("ANNEAL_LAUNCH", launch.id.to_string()),
         ("ANNEAL_LAUNCHER", launcher.name.clone()),
         ("ANNEAL_AGENT_SERVER", launcher.server.clone()),
         ("ANNEAL_AGENT_DEVICES", launcher.devices.clone()),
-        ("ANNEAL_AGENT_IDLE", launcher.idle_seconds.to_string()),
+        ("ANNEAL_AGENT_IDLE", idle_seconds.to_string()),
         ("ANNEAL_PROGRAM", launcher.program.clone()),
     ];
     variables.extend(token.iter().map(|token| ("ANNEAL_AGENT_TOKEN", token.clone())));

@@ -14,10 +14,11 @@ use object_store::{
     BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload,
     RetryConfig, WriteMultipart,
 };
+use reqwest::Method;
 use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
 
-use super::depot::{Depot, Object, Reader, write_in_pieces};
+use super::depot::{Depot, Object, Permit, Reader, write_in_pieces};
 use super::{Result, StoreError};
 use crate::job::Timestamp;
 
@@ -38,7 +39,7 @@ pub struct BucketAddress {
     pub url: String,
     /// Variables as Amazon's programs know them: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, ...
     pub environment: Vec<(String, String)>,
-    /// Whether clients are sent there for what they download.
+    /// Whether clients are sent there for what they download, and may send what they upload.
     pub redirects: bool,
 }
 
@@ -53,7 +54,7 @@ impl std::fmt::Debug for BucketAddress {
 pub(super) struct Bucket {
     store: Arc<AmazonS3>,
     prefix: String,
-    /// Whether clients are sent here for what they download.
+    /// Whether clients are sent here for what they download, and may send what they upload.
     redirects: bool,
 }
 
@@ -199,11 +200,15 @@ impl Depot for Bucket {
         copied.map_err(|error| refused("copying", from, error))
     }
 
-    async fn signed(&self, name: &str, lasts: Duration) -> Result<Option<String>> {
+    async fn signed(&self, permit: Permit, name: &str, lasts: Duration) -> Result<Option<String>> {
         if !self.redirects {
             return Ok(None);
         }
-        let signed = self.store.signed_url(reqwest::Method::GET, &self.key(name), lasts).await;
+        let method = match permit {
+            Permit::Read => Method::GET,
+            Permit::Write => Method::PUT,
+        };
+        let signed = self.store.signed_url(method, &self.key(name), lasts).await;
         Ok(Some(signed.map_err(|error| refused("signing an address of", name, error))?.to_string()))
     }
 }
@@ -300,14 +305,18 @@ mod tests {
         std::fs::write(&file, b"weights").unwrap();
         bucket.put("one", &file).await.unwrap();
         bucket.put("two", &file).await.unwrap();
-        let address = bucket.signed("one", Duration::from_secs(60)).await.unwrap().unwrap();
+        let address = bucket.signed(Permit::Read, "one", Duration::from_secs(60)).await.unwrap().unwrap();
+        let place = bucket.signed(Permit::Write, "three", Duration::from_secs(60)).await.unwrap().unwrap();
         let got = tokio::task::spawn_blocking(move || {
             let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
             let one = agent.get(&address).call().unwrap().into_body().read_to_string().unwrap();
             let other = agent.get(address.replace("/one?", "/two?")).call().unwrap().status().as_u16();
-            (one, other)
+            let put = |address: &str| agent.put(address).send("sent").unwrap().status().as_u16();
+            (one, [other, put(&address), put(&place.replace("/three?", "/two?")), put(&place)])
         });
-        assert_eq!(got.await.unwrap(), (String::from("weights"), 403));
+        assert_eq!(got.await.unwrap(), (String::from("weights"), [403, 403, 403, 200]));
+        assert_eq!(bucket.size("three").await.unwrap(), 4);
+        assert_eq!(bucket.size("two").await.unwrap(), 7);
     }
 
     #[tokio::test]

@@ -37,6 +37,15 @@ pub struct Object {
     pub written: Option<Timestamp>,
 }
 
+/// What a signed address lets do.
+#[derive(Clone, Copy, Debug)]
+pub enum Permit {
+    /// `GET`.
+    Read,
+    /// `PUT`, of the whole object.
+    Write,
+}
+
 /// Objects by name. One is whole or not there, and what is written under a name stays as it is until it is removed.
 #[async_trait]
 pub trait Depot: Debug + Send + Sync {
@@ -64,8 +73,8 @@ pub trait Depot: Debug + Send + Sync {
     /// Gives an object a second name.
     async fn copy(&self, from: &str, to: &str) -> Result<()>;
 
-    /// An address from which whoever has it can read an object for so long, where clients are to use one.
-    async fn signed(&self, name: &str, lasts: Duration) -> Result<Option<String>>;
+    /// An address with which whoever has it can do this with an object for so long, where clients are to use one.
+    async fn signed(&self, permit: Permit, name: &str, lasts: Duration) -> Result<Option<String>>;
 }
 
 /// Writes a new file of `length` bytes, of which `piece` brings any range, and syncs it. Some pieces are on their way while

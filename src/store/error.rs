@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The server that an agent works for cannot be reached, or is not able to answer now.
     #[error("the server cannot be reached: {0}")]
     ServerAway(String),
+    /// What answers in its place has a certificate that nobody who is trusted has signed.
+    #[error("the server's certificate is not trusted: {0}")]
+    Distrusted(String),
     /// It refuses what the agent wants.
     #[error("the server refuses: {detail}")]
     Server { status: u16, code: String, detail: String },

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::statvfs;
+
 use super::{Result, StoreError};
 use crate::job::JobId;
 
@@ -44,6 +46,12 @@ impl Files {
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Bytes that are free for this program on the disk.
+    pub fn free_bytes(&self) -> Result<u64> {
+        let disk = statvfs(&*self.root).map_err(|e| StoreError::io("asking about", &self.root, e.into()))?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// The folder of a built-in model; the digest in its name keeps versions of the program apart.

@@ -1,7 +1,7 @@
 //! Launches: machines that a cluster's scheduler starts for jobs that no device fits. A row is there before the cluster is
 //! asked and says afterwards what became of it; who runs a job is said by its lease alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use sqlx::AnyConnection;
@@ -13,8 +13,8 @@ use super::keys::{ApiKeyRow, NewApiKey, insert_key};
 use super::turns::{Fits, Walk};
 use super::{DEFAULT_PROJECT, Page, Result, Store, StoreError, flag, number, read, write_json};
 use crate::job::device::split_name;
-use crate::job::launch::{Need, NewLaunch};
-use crate::job::placement::Slot;
+use crate::job::launch::{Launcher, Need, NewLaunch};
+use crate::job::placement::{Shape, Slot};
 use crate::job::waiting::{WaitCode, Waiting, can_start_once};
 use crate::job::{ApiKeyId, JobId, LaunchId, LaunchStatus, Scope, Timestamp};
 
@@ -69,12 +69,22 @@ macro_rules! launches {
     };
 }
 
-/// A machine that a launcher would start.
+/// Machines that a launcher would start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
+    /// How many at the same time.
+    pub machines: u32,
+    /// Of each of them.
     pub devices: u32,
-    /// Bytes of each of them.
+    /// Bytes of each device.
     pub memory: u64,
+}
+
+impl From<&Launcher> for Offered {
+    fn from(launcher: &Launcher) -> Self {
+        let Launcher { max_launches, max_devices, memory, .. } = launcher;
+        Self { machines: *max_launches, devices: *max_devices, memory: memory.0 }
+    }
 }
 
 impl Store {
@@ -105,18 +115,17 @@ impl Store {
             let asked = (request.least(), request.memory);
             let fits = *known.entry(asked).or_insert_with(|| can_start_once(&lasting, &request));
             let taken = taken.entry(project).or_default();
-            // Nobody promises that several machines would be there at the same time.
-            let is_for_one = request.least().hosts == 1;
-            let devices = if request.elastic {
+            let Shape { hosts, each } = if request.elastic {
                 let offered = self.offered().iter().filter(|machine| machine.memory >= request.memory);
                 let most = offered.map(|machine| machine.devices).max().unwrap_or(1);
-                request.shape.each.min(most)
+                Shape::of_one_host(request.shape.each.min(most))
             } else {
-                request.shape.each
+                request.shape
             };
-            if !fits && is_for_one && *taken + i64::from(devices) <= walk.room() {
-                *taken += i64::from(devices);
-                needs.push(Need { job: request.job, devices, memory: request.memory });
+            let devices = i64::from(hosts * each);
+            if !fits && *taken + devices <= walk.room() {
+                *taken += devices;
+                needs.push(Need { job: request.job, hosts, devices: each, memory: request.memory });
             }
             if needs.len() == most {
                 break;
@@ -321,10 +330,16 @@ impl Store {
             "where claimed_at is null and job_id in (select value from json_each($1)) order by created_at, id"
         ));
         let rows = rows.bind(write_json(&jobs)?).fetch_all(connection).await?;
-        // Of each job the newest.
-        let launches: Result<Vec<(JobId, LaunchRow)>> =
-            rows.iter().map(|row| launch(row).map(|launch| (launch.job, launch))).collect();
-        let launches: HashMap<JobId, LaunchRow> = launches?.into_iter().collect();
+        // Of each job the newest; of several for one the one that it waits for.
+        let mut launches: HashMap<JobId, LaunchRow> = HashMap::new();
+        for row in &rows {
+            let row = launch(row)?;
+            let is_behind =
+                launches.get(&row.job).is_some_and(|known| !known.status.is_over() && !known.works && row.works);
+            if !is_behind {
+                launches.insert(row.job, row);
+            }
+        }
         for waiting in waiting.iter_mut() {
             let Some(LaunchRow { id, launcher, status, message, .. }) = launches.get(&waiting.request.job) else {
                 continue;
@@ -389,14 +404,14 @@ pub(super) async fn begin_launch(
     Ok(())
 }
 
-/// A job begins on a device.
-pub(super) async fn claim_launch(connection: &mut AnyConnection, device: &str, now: Timestamp) -> Result<()> {
-    let host = split_name(device).0;
-    if is_launched(host) {
+/// A job begins on devices.
+pub(super) async fn claim_launches(connection: &mut AnyConnection, devices: &[String], now: Timestamp) -> Result<()> {
+    let hosts: BTreeSet<&str> = devices.iter().map(|device| split_name(device).0).collect();
+    for host in hosts.into_iter().filter(|host| is_launched(host)) {
         sqlx::query("update launch set claimed_at = $2 where id = $1 and claimed_at is null")
             .bind(host)
             .bind(now.0)
-            .execute(connection)
+            .execute(&mut *connection)
             .await?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use super::artifacts::training_locations;
 use super::derived::verification;
 use super::devices::{hold, slots};
 use super::jobs::stored_spec;
-use super::launches::claim_launch;
+use super::launches::claim_launches;
 use super::transitions::{Transition, move_job};
 use super::turns::{Fits, Place, Walk, charge, places, request};
 use super::{Claim, Lease, Result, Store, StoreError, number, write_json};
@@ -256,7 +256,7 @@ async fn begin_attempt(
     .bind(now.0)
     .execute(&mut *connection)
     .await?;
-    claim_launch(connection, lead, now).await?;
+    claim_launches(connection, &start.devices, now).await?;
     let resume = training_locations(connection, lease.job).await?;
     let reason = format!("attempt {} on {}", lease.attempt, start.devices.join(", "));
     move_job(connection, lease.job, &Transition::to(JobStatus::Starting, reason), now).await?;

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::fs::{FallocateFlags, fallocate};
 use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -59,7 +59,7 @@ impl SpaceWait {
 impl Store {
     /// Bytes that are free for this program on the disk of the data directory.
     pub fn free_bytes(&self) -> Result<u64> {
-        free_bytes(self.files().root())
+        self.files().free_bytes()
     }
 
     /// Whether next to nothing is free.
@@ -171,11 +171,6 @@ pub(super) async fn wait_for_space(
         .execute(connection)
         .await?;
     Ok(())
-}
-
-fn free_bytes(path: &Path) -> Result<u64> {
-    let disk = statvfs(path).map_err(|error| StoreError::io("asking about", path, error.into()))?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// A file of that length whose space is taken.

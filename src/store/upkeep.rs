@@ -128,15 +128,24 @@ impl Store {
         for (id, manifest) in rows {
             named.extend(artifacts::manifest_files(&Location::export(read("export id", &id)?), &manifest)?);
         }
-        let parts: Vec<(String, i64)> =
-            sqlx::query_as("select id, bytes from upload_part").fetch_all(&self.readers).await?;
-        for (id, bytes) in parts {
-            let location = Location::part(read("part id", &id)?);
-            named.push(NamedFile { file: location.into(), size: Some(bytes.unsigned_abs()) });
-        }
+        named.extend(self.part_files().await?);
         named.extend(self.model_files().await?);
         named.extend(self.kept_files().await?);
         Ok(named)
+    }
+
+    /// The parts of uploads. Into a bucket clients may send them by themselves, and then nothing says which have arrived.
+    async fn part_files(&self) -> Result<Vec<NamedFile>> {
+        if self.place().is_remote() {
+            return Ok(Vec::new());
+        }
+        let parts: Vec<(String, i64)> =
+            sqlx::query_as("select id, bytes from upload_part").fetch_all(&self.readers).await?;
+        let named = parts.iter().map(|(id, bytes)| {
+            let location = Location::part(read("part id", id)?);
+            Ok(NamedFile { file: location.into(), size: Some(bytes.unsigned_abs()) })
+        });
+        named.collect()
     }
 
     /// The files of imported models. What the folder of a model holds was not always written down; one that is not there has a

@@ -41,6 +41,11 @@ pub trait Ledger: Debug + Send + Sync {
     /// Tells a process of this program that is about to start where to find the same.
     fn lead(&self, command: &mut Command);
 
+    /// What this machine's disk lacks to take jobs, for one that nobody else looks after.
+    fn shortage(&self) -> Option<String> {
+        None
+    }
+
     /// Sets this process's clock by the service's.
     async fn follow_time(&self) -> Result<()>;
 

@@ -151,7 +151,8 @@ pub async fn run(
             Some(ended) = running.join_next() => {
                 concluded(ended)?;
                 if running.is_empty() {
-                    if options.once {
+                    // Whoever supervises this says so, and begins again when there is room.
+                    if options.once || ledger.shortage().is_some() {
                         break;
                     }
                     idle_since = Instant::now();

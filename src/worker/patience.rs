@@ -24,9 +24,12 @@ where
             Err(error @ (StoreError::Full(_) | StoreError::Overloaded)) if Instant::now() < deadline => {
                 tracing::warn!(error = chain(&error), "a write has to wait");
             }
-            Err(error @ (StoreError::Unreachable(_) | StoreError::Storage { .. } | StoreError::ServerAway(_)))
-                if Instant::now() < without_server =>
-            {
+            Err(
+                error @ (StoreError::Unreachable(_)
+                | StoreError::Storage { .. }
+                | StoreError::ServerAway(_)
+                | StoreError::Distrusted(_)),
+            ) if Instant::now() < without_server => {
                 tracing::warn!(error = chain(&error), "a write waits for what is away");
             }
             result => return result,

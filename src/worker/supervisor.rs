@@ -241,8 +241,15 @@ impl DeviceSupervisor {
         Ok(is_out(row.status).then(|| row.fault.unwrap_or_default()))
     }
 
+    /// Whether the device is out, or its machine takes no jobs.
     async fn has_failed(&self) -> bool {
-        match self.ledger.device(&self.device).await {
+        let looked_up = async {
+            if let Some(shortage) = self.ledger.shortage() {
+                self.ledger.fault_device(&self.device, &shortage).await?;
+            }
+            self.ledger.device(&self.device).await
+        };
+        match looked_up.await {
             Ok(row) => is_out(row.status),
             Err(error) => {
                 tracing::warn!(error = chain(&error), device = self.device, "a device cannot be looked up");
@@ -283,6 +290,9 @@ impl DeviceSupervisor {
     }
 
     async fn check(&self) -> Result<(), String> {
+        if let Some(shortage) = self.ledger.shortage() {
+            return Err(shortage);
+        }
         let checking =
             async { self.command()?.arg("--check-device").stderr(Stdio::piped()).stdout(Stdio::null()).output().await };
         match tokio::time::timeout(self.pace.check, checking).await {

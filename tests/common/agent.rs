@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -13,7 +13,9 @@ use super::common::{children, data_dir, signal};
 /// An agent with one device, in a data directory of its own.
 pub struct Agent {
     pub child: Child,
-    folder: TempDir,
+    data: PathBuf,
+    /// It goes with the agent.
+    owned: Option<TempDir>,
     /// What it was started with.
     line: Vec<OsString>,
     name: String,
@@ -25,22 +27,30 @@ impl Agent {
     }
 
     pub fn start_in(folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
-        Self::run(Command::new(env!("CARGO_BIN_EXE_anneal")), folder, server, name, arguments)
+        let data = folder.path().to_owned();
+        let mut agent = Self::run(Command::new(env!("CARGO_BIN_EXE_anneal")), &data, server, name, arguments);
+        agent.owned = Some(folder);
+        agent
     }
 
     /// One in the network of a node of the cluster that tests start.
     pub fn start_on(node: &str, server: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/anneal-{node}")).arg(env!("CARGO_BIN_EXE_anneal"));
-        Self::run(command, data_dir(), server, node, arguments)
+        let folder = data_dir();
+        let data = folder.path().to_owned();
+        let mut agent = Self::run(command, &data, server, node, arguments);
+        agent.owned = Some(folder);
+        agent
     }
 
-    fn run(mut command: Command, folder: TempDir, server: &str, name: &str, arguments: &[&str]) -> Self {
+    /// One that `command` starts, with its data directory there.
+    pub fn run(mut command: Command, data: &Path, server: &str, name: &str, arguments: &[&str]) -> Self {
         command.args(["worker", "--server", server, "--host-name", name, "--log", "warn", "--threads", "1"]);
-        command.args(["--devices", "simulated:4GiB", "--data-dir"]).arg(folder.path()).args(arguments);
+        command.args(["--devices", "simulated:4GiB", "--data-dir"]).arg(data).args(arguments);
         let line = std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned);
         let (line, name): (Vec<OsString>, _) = (line.collect(), name.to_owned());
-        Self { child: Self::spawn(&line, &name), folder, line, name }
+        Self { child: Self::spawn(&line, &name), data: data.to_owned(), owned: None, line, name }
     }
 
     fn spawn(line: &[OsString], name: &str) -> Child {
@@ -59,7 +69,7 @@ impl Agent {
 
     /// Where it keeps copies.
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.data
     }
 
     /// Its workers' processes.

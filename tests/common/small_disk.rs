@@ -1,4 +1,5 @@
 //! A small disk, to fill.
+#![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,13 +30,24 @@ impl SmallDisk {
         Self { data, holder }
     }
 
-    pub fn start(&self, arguments: &[&str]) -> Server {
+    /// The program where the disk is.
+    pub fn program(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--user", "--mount", "--preserve-credentials", "--target", &self.holder.id().to_string()]);
         command.arg(env!("CARGO_BIN_EXE_anneal"));
+        command
+    }
+
+    /// The data directory as the program sees it.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    pub fn start(&self, arguments: &[&str]) -> Server {
+        let mut command = self.program();
         command.args(["serve", "--supervised", "--listen", "127.0.0.1:0", "--log", "error", "--devices", "cpu"]);
         Server::spawn({
-            command.arg("--data-dir").arg(self.data.path()).args(arguments);
+            command.arg("--data-dir").arg(self.data()).args(arguments);
             command
         })
     }

@@ -43,6 +43,12 @@ impl Refused {
         matches!(self.status, 400 | 409 | 413 | 422)
     }
 
+    /// Whether the server takes parts of uploads only by itself: there is no bucket that clients reach, or it is older than
+    /// such addresses.
+    pub fn knows_no_direct_uploads(&self) -> bool {
+        self.body["code"] == "no_direct_uploads" || self.body["code"] == "no_such_route"
+    }
+
     /// The problem document.
     pub fn document(&self) -> &Value {
         &self.body

@@ -184,7 +184,7 @@ impl Push<'_> {
             let start = now.arrived();
             let mut part = vec![0; PART_BYTES.min(now.bytes - start) as usize];
             file.read_exact_at(&mut part, start).with_context(|| format!("cannot read {}", self.path.display()))?;
-            let made = self.client.send_part(&format!("/v1/uploads/{}/parts", escape(&upload)), "data", &part)?;
+            let made = self.client.send_part(&upload, &part)?;
             now.parts.push(id(&made)?);
             keep(now)?;
             self.bar.inc(part.len() as u64);

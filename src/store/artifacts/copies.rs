@@ -170,7 +170,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::store::bucket::{Bucket, BucketAddress};
-    use crate::store::{Files, Location};
+    use crate::store::{Files, Location, Permit};
 
     #[derive(Debug)]
     struct Nowhere;
@@ -201,7 +201,7 @@ mod tests {
         async fn copy(&self, _: &str, _: &str) -> Result<()> {
             unreachable!()
         }
-        async fn signed(&self, _: &str, _: Duration) -> Result<Option<String>> {
+        async fn signed(&self, _: Permit, _: &str, _: Duration) -> Result<Option<String>> {
             unreachable!()
         }
     }

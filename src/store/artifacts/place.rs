@@ -23,7 +23,7 @@ use super::location::Location;
 use crate::job::digest::sha256_hex;
 use crate::job::rollout_set::{PART_DIGEST, PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{JobId, Manifest, Timestamp};
-use crate::store::depot::{Depot, Object};
+use crate::store::depot::{Depot, Object, Permit};
 use crate::store::files::{publish, sync};
 use crate::store::{Files, Result, StoreError};
 
@@ -115,7 +115,15 @@ impl Place {
     pub async fn signed_address(&self, file: &StoredFile, lasts: Duration) -> Result<Option<String>> {
         match &self.bucket {
             None => Ok(None),
-            Some(bucket) => bucket.signed(file.name(), lasts).await,
+            Some(bucket) => bucket.signed(Permit::Read, file.name(), lasts).await,
+        }
+    }
+
+    /// An address to which whoever has it can send a file for so long, where clients may send to the bucket.
+    pub async fn signed_target(&self, location: &Location, lasts: Duration) -> Result<Option<String>> {
+        match &self.bucket {
+            None => Ok(None),
+            Some(bucket) => bucket.signed(Permit::Write, &location.0, lasts).await,
         }
     }
 

@@ -84,7 +84,7 @@ async fn answer(
         first += body.replies.len() as u64;
         for _ in 1..TRIES {
             match client.post::<Answer>(path, &body).await {
-                Err(StoreError::ServerAway(_)) => sleep(PAUSE).await,
+                Err(StoreError::ServerAway(_) | StoreError::Distrusted(_)) => sleep(PAUSE).await,
                 said => return Ok(said?.is_some_and(|answer| answer.word == Word::GoOn)),
             }
         }

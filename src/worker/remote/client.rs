@@ -1,7 +1,9 @@
 //! How an agent talks with its server: one connection pool, one key, and what each answer means.
 
+use std::error::Error;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -197,7 +199,23 @@ fn refused(status: StatusCode, code: String, detail: String) -> StoreError {
 }
 
 pub(super) fn away(error: reqwest::Error) -> StoreError {
-    StoreError::ServerAway(crate::worker::chain(&error.without_url()))
+    let error = error.without_url();
+    let detail = crate::worker::chain(&error);
+    if distrusts(&error) { StoreError::Distrusted(detail) } else { StoreError::ServerAway(detail) }
+}
+
+/// Whether a certificate was refused.
+fn distrusts(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        // An error of input and output has the one in it by its side, and not as its cause.
+        let within = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = within.map_or_else(|| error.source(), |within| Some(within));
+    }
+    false
 }
 
 async fn json<T: DeserializeOwned>(path: &str, response: Response) -> Result<T> {

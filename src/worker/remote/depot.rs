@@ -17,7 +17,7 @@ use super::client::{Client, away};
 use crate::job::WorkerId;
 use crate::job::agent::{FileList, ReceivedFile};
 use crate::job::digest::sha256_of;
-use crate::store::{Depot, Object, Reader, Result, StoreError, blocking, write_in_pieces};
+use crate::store::{Depot, Object, Permit, Reader, Result, StoreError, blocking, write_in_pieces};
 
 /// Larger files go in pieces of this size.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -149,7 +149,7 @@ impl Depot for ServerDepot {
         Err(StoreError::Refused { code: "not_on_agents", detail })
     }
 
-    async fn signed(&self, _name: &str, _lasts: Duration) -> Result<Option<String>> {
+    async fn signed(&self, _permit: Permit, _name: &str, _lasts: Duration) -> Result<Option<String>> {
         Ok(None)
     }
 }

@@ -1,11 +1,13 @@
 //! `POST /v1/uploads/{id}/complete`
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use axum::Json;
 use md5::Md5;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
+use tokio::runtime::Handle;
 use utoipa::ToSchema;
 
 use super::{Upload, text};
@@ -55,8 +57,11 @@ pub async fn complete_upload(
     let upload = app.store.upload(id).await?;
     upload.require_pending(clock::now())?;
     let chosen = choose(&upload, &request.part_ids, &app.store.parts(id).await?)?;
-    let place = app.store.place().clone();
-    let joined = blocking(move || join(&place, &chosen)).await??;
+    let place = app.store.place();
+    for (at, part) in chosen.iter().enumerate() {
+        check_arrived(place, at, part).await?;
+    }
+    let joined = join(place, &chosen).await?;
     if request.md5.is_some_and(|md5| !md5.eq_ignore_ascii_case(&joined.md5)) {
         let detail = format!("the parts together have the MD5 {}; send the broken part again", joined.md5);
         return Err(Problem::invalid(vec![FieldError::new("/md5", "digest_mismatch", detail)]));
@@ -84,20 +89,19 @@ pub async fn complete_upload(
 }
 
 /// The parts that are asked for, when they are the upload's and have its size.
-fn choose(upload: &UploadRow, ids: &[String], parts: &[PartRow]) -> Result<Vec<PartId>, Problem> {
-    let mut chosen: Vec<PartId> = Vec::new();
+fn choose(upload: &UploadRow, ids: &[String], parts: &[PartRow]) -> Result<Vec<PartRow>, Problem> {
+    let mut chosen: Vec<PartRow> = Vec::new();
     let mut bytes = 0;
     for (at, id) in ids.iter().enumerate() {
         let known = id.parse::<PartId>().ok().and_then(|id| parts.iter().find(|part| part.id == id));
-        let refused = |code, detail: &str| {
-            Err(Problem::invalid(vec![FieldError::new(format!("/part_ids/{at}"), code, detail.to_owned())]))
-        };
         match known {
-            None => return refused("not_found", "is no part of this upload"),
-            Some(part) if chosen.contains(&part.id) => return refused("duplicate", "is in the list already"),
+            None => return Err(refused(at, "not_found", "is no part of this upload")),
+            Some(part) if chosen.iter().any(|other| other.id == part.id) => {
+                return Err(refused(at, "duplicate", "is in the list already"));
+            }
             Some(part) => {
-                chosen.push(part.id);
                 bytes += part.bytes;
+                chosen.push(part.clone());
             }
         }
     }
@@ -108,30 +112,53 @@ fn choose(upload: &UploadRow, ids: &[String], parts: &[PartRow]) -> Result<Vec<P
     Ok(chosen)
 }
 
+fn refused(at: usize, code: &'static str, detail: &str) -> Problem {
+    Problem::invalid(vec![FieldError::new(format!("/part_ids/{at}"), code, detail.to_owned())])
+}
+
+/// Refuses a part that a client was to send to the bucket and has not, or not as it was announced.
+async fn check_arrived(place: &Place, at: usize, part: &PartRow) -> Result<(), Problem> {
+    match place.size(&Location::part(part.id).into()).await {
+        Ok(bytes) if bytes == part.bytes => Ok(()),
+        Ok(bytes) => {
+            let detail = format!("has {bytes} bytes, and {} were announced; send it again", part.bytes);
+            Err(refused(at, "size_mismatch", &detail))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(refused(at, "not_sent", "has not arrived; send it to its address"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 struct Joined {
     file: Staged,
     sha256: String,
     md5: String,
 }
 
-/// Writes the parts one behind the other. Blocks.
-fn join(place: &Place, parts: &[PartId]) -> io::Result<Joined> {
-    let file = place.stage();
-    let mut writer = file.create()?;
-    let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
-    let mut chunk = vec![0; 1 << 18];
-    for part in parts {
-        let mut part = place.read(&Location::part(*part).into())?;
-        loop {
-            let read = part.read(&mut chunk)?;
-            if read == 0 {
-                break;
+/// Writes the parts one behind the other.
+async fn join(place: &Place, parts: &[PartRow]) -> Result<Joined, Problem> {
+    let (place, parts, runtime) = (place.clone(), parts.to_vec(), Handle::current());
+    let joined = blocking(move || {
+        let file = place.stage();
+        let mut writer = file.create()?;
+        let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
+        let mut chunk = vec![0; 1 << 18];
+        for part in parts {
+            let mut reader = runtime.block_on(place.open(&Location::part(part.id).into(), 0, part.bytes))?;
+            loop {
+                let read = runtime.block_on(reader.read(&mut chunk))?;
+                if read == 0 {
+                    break;
+                }
+                sha256.update(&chunk[..read]);
+                md5.update(&chunk[..read]);
+                writer.write_all(&chunk[..read])?;
             }
-            sha256.update(&chunk[..read]);
-            md5.update(&chunk[..read]);
-            writer.write_all(&chunk[..read])?;
         }
-    }
-    writer.sync_all()?;
-    Ok(Joined { file, sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()) })
+        writer.sync_all()?;
+        io::Result::Ok(Joined { file, sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()) })
+    });
+    Ok(joined.await??)
 }

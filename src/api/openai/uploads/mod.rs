@@ -1,9 +1,11 @@
 //! Uploads: a file sent in parts, for files and networks that are too large or too bad for one request. An upload
-//! lives an hour after its last part, and a day at most; parts may be sent at the same time and in any order.
+//! lives an hour after its last part, and a day at most; parts may be sent at the same time and in any order, to the server or
+//! to the bucket behind it.
 
 pub mod cancel;
 pub mod complete;
 pub mod create;
+pub mod direct;
 pub mod part;
 
 use serde::Serialize;

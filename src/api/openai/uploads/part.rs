@@ -35,6 +35,13 @@ pub struct UploadPart {
     upload_id: String,
 }
 
+impl UploadPart {
+    pub fn new(part: &PartRow) -> Self {
+        let (id, upload_id) = (part.id.to_string(), part.upload.to_string());
+        Self { id, object: "upload.part", created_at: part.created_at.unix_seconds(), upload_id }
+    }
+}
+
 /// Send a part
 ///
 /// Parts may be sent at the same time; their order is given when the upload is completed. A part that arrived is on
@@ -68,8 +75,7 @@ pub async fn create_upload_part(
     let part = PartRow { id: PartId::generate(), upload: id, bytes: received.bytes, created_at: now };
     let location = Location::part(part.id);
     received.file.publish(&location).await?;
-    let (part_id, upload_id) = (part.id.to_string(), id.to_string());
-    let answer = UploadPart { id: part_id, object: "upload.part", created_at: now.unix_seconds(), upload_id };
+    let answer = UploadPart::new(&part);
     if let Err(error) = app.store.add_part(&part, expiry(upload.created_at, now), &text(&answer)?).await {
         app.store.place().remove(&location).await;
         return Err(error.into());

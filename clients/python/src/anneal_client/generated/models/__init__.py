@@ -68,6 +68,7 @@ from .completion_logprobs import CompletionLogprobs
 from .completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item
 from .completion_request import CompletionRequest
 from .create_api_key import CreateApiKey
+from .create_direct_part import CreateDirectPart
 from .create_export import CreateExport
 from .create_file import CreateFile
 from .create_fine_tuning_job import CreateFineTuningJob
@@ -108,6 +109,7 @@ from .diagnosis_evidence import DiagnosisEvidence
 from .diagnosis_list import DiagnosisList
 from .diagnosis_suggestion import DiagnosisSuggestion
 from .diagnosis_suggestion_patch_item import DiagnosisSuggestionPatchItem
+from .direct_part import DirectPart
 from .dry_run import DryRun
 from .duplicate_rows import DuplicateRows
 from .duplicates_found import DuplicatesFound
@@ -496,6 +498,7 @@ __all__ = (
     "CompletionLogprobsTopLogprobsType0Item",
     "CompletionRequest",
     "CreateApiKey",
+    "CreateDirectPart",
     "CreateExport",
     "CreateFile",
     "CreateFineTuningJob",
@@ -536,6 +539,7 @@ __all__ = (
     "DiagnosisList",
     "DiagnosisSuggestion",
     "DiagnosisSuggestionPatchItem",
+    "DirectPart",
     "DryRun",
     "DuplicateRows",
     "DuplicatesFound",
