@@ -27,8 +27,12 @@ use crate::store::{EventFilter, Store, StoreError};
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events of a page at most.
 pub const BATCH: u32 = 200;
-/// Events that a stream reads at a time; so many may wait for a slow client.
+/// Events that a stream reads at a time; so many may wait for a slow client. For one that takes them quickly it reads ahead,
+/// twice as many each time.
 const STREAM_BATCH: u32 = 16;
+const MOST_AHEAD: u32 = 256;
+/// How soon a client that is quick has taken what was read.
+const QUICK: Duration = Duration::from_millis(20);
 /// A follower looks for itself this often, should a wake-up get lost.
 const LOOK: Duration = Duration::from_secs(30);
 /// How often a stream looks whether what has no log has changed.
@@ -143,6 +147,9 @@ pub struct Tail {
     follower: Follower,
     shutdown: watch::Receiver<bool>,
     ready: VecDeque<(i64, Event)>,
+    /// How many were asked for last, and when they were there.
+    batch: u32,
+    read_at: Instant,
     /// Nothing lay behind what is ready when it was read.
     caught_up: bool,
     ended: bool,
@@ -170,6 +177,8 @@ impl Tail {
             follower,
             shutdown,
             ready: VecDeque::new(),
+            batch: STREAM_BATCH,
+            read_at: Instant::now(),
             caught_up: false,
             ended: false,
             views: Vec::new(),
@@ -230,12 +239,15 @@ impl Tail {
                 let look = Instant::now() + LOOK;
                 self.rest_until(if self.views.is_empty() { look } else { self.look_at.min(look) }).await;
             }
+            let is_quick = self.read_at.elapsed() < QUICK;
+            self.batch = if is_quick { (self.batch * 2).min(MOST_AHEAD) } else { STREAM_BATCH };
             // Boxed, so that a stream that rests takes little memory.
-            match Box::pin(self.log.read(&self.app.store, self.after, STREAM_BATCH)).await {
+            match Box::pin(self.log.read(&self.app.store, self.after, self.batch)).await {
                 Ok((events, reached)) => {
-                    self.after = reached;
-                    self.ready.extend(events);
-                    self.caught_up = self.ready.len() < STREAM_BATCH as usize;
+                    (self.after, self.read_at) = (reached, Instant::now());
+                    self.caught_up = events.len() < self.batch as usize;
+                    // None of the memory of one that was larger.
+                    self.ready = events.into();
                     // Someone who resumes behind the last event of a finished job waits for nothing.
                     if self.ready.is_empty() && Box::pin(self.log.is_over(&self.app.store, self.after)).await {
                         return None;

@@ -40,6 +40,16 @@ names!(
     }
 );
 
+impl EventKind {
+    /// Whether a job reports few of them, however long it runs.
+    pub fn is_rare(self) -> bool {
+        match self {
+            Self::Status | Self::Evaluation | Self::Checkpoint | Self::RolloutSet => true,
+            Self::Phase | Self::Progress | Self::Metrics | Self::Log => false,
+        }
+    }
+}
+
 names!(
     EventLevel { Info = "info", Warning = "warning", Error = "error" }
 );

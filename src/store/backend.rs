@@ -13,6 +13,8 @@ use super::{Result, checksums};
 
 /// As PostgreSQL numbers its versions.
 const OLDEST_POSTGRES: i64 = 15_00_00;
+/// As much of an SQLite database as each connection keeps in memory, when it has read it: 8 MiB.
+const CACHE: &str = "pragma cache_size = -8192";
 
 /// How a database is reached.
 #[derive(Debug)]
@@ -112,7 +114,10 @@ impl Backend {
     pub async fn connect(&self) -> Result<AnyConnection> {
         let mut connection = self.writing.connect().await?;
         match self.kind {
-            Kind::Sqlite(_) => sqlx::query("pragma synchronous = full").execute(&mut connection).await?,
+            Kind::Sqlite(_) => {
+                sqlx::query(CACHE).execute(&mut connection).await?;
+                sqlx::query("pragma synchronous = full").execute(&mut connection).await?
+            }
             Kind::Postgres { .. } => sqlx::query("set synchronous_commit = on").execute(&mut connection).await?,
         };
         Ok(connection)
@@ -127,6 +132,15 @@ impl Backend {
         // Of a server that is away clients are to learn soon.
         let patience = if self.address().is_some() { 3 } else { 10 };
         let options = AnyPoolOptions::new().max_connections(8).acquire_timeout(Duration::from_secs(patience));
+        let is_sqlite = matches!(self.kind, Kind::Sqlite(_));
+        let options = options.after_connect(move |connection, _| {
+            Box::pin(async move {
+                if is_sqlite {
+                    sqlx::query(CACHE).execute(connection).await?;
+                }
+                Ok(())
+            })
+        });
         options.connect_lazy_with(self.reading.clone())
     }
 

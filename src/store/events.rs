@@ -55,6 +55,34 @@ pub struct EventFilter {
     pub jobs: Vec<JobId>,
 }
 
+/// A look at the log of all jobs. A join would let SQLite begin with the jobs and sort their events.
+fn log(project: Option<&str>, (after, to): (i64, i64), filter: &EventFilter, limit: u32) -> Result<Statement> {
+    let EventFilter { kinds, jobs } = filter;
+    let mut query = Statement::new("select * from event where position > ");
+    query.bind(after).push(" and position <= ").bind(to);
+    match kinds.as_slice() {
+        [] => {}
+        // Few are of such a kind, and have an index of their own, whose condition has to stand here.
+        [kind] if kind.is_rare() => {
+            query
+                .push(" and type in ('status', 'evaluation', 'checkpoint', 'rollout_set') and type = ")
+                .bind(kind.as_str());
+        }
+        kinds => {
+            query.push(" and type in (select value from json_each(").bind(write_json(&kinds)?).push("))");
+        }
+    }
+    if !jobs.is_empty() {
+        // Nothing that SQLite could begin with: it would read all of a long job each time.
+        query.push(" and coalesce(job_id, '') in (select value from json_each(").bind(write_json(&jobs)?).push("))");
+    }
+    if let Some(project) = project {
+        query.push(" and exists (select 1 from job where id = event.job_id and project = ").bind(project).push(")");
+    }
+    query.push(" order by position limit ").bind(i64::from(limit));
+    Ok(query)
+}
+
 impl Store {
     /// At most `limit` events of a job behind number `after`.
     pub async fn events(&self, job: JobId, after: i64, limit: u32) -> Result<Vec<Event>> {
@@ -87,24 +115,26 @@ impl Store {
     /// At most `limit` events of all jobs behind position `after` and up to position `to`, in the order of the log and
     /// with their positions.
     pub async fn all_events(&self, after: i64, to: i64, filter: &EventFilter, limit: u32) -> Result<Vec<(i64, Event)>> {
-        // A join would let SQLite begin with the jobs and sort their events.
-        let rows = sqlx::query(
-            "select * from event
-             where position > $1 and position <= $2
-               and ($3 = '[]' or type in (select value from json_each($3)))
-               and ($4 = '[]' or job_id in (select value from json_each($4)))
-               and exists (select 1 from job where id = event.job_id and project = coalesce($5, project))
-             order by position limit $6",
-        )
-        .bind(after)
-        .bind(to)
-        .bind(write_json(&filter.kinds)?)
-        .bind(write_json(&filter.jobs)?)
-        .bind(self.project())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
+        let (first, last) = self.span(&filter.jobs).await?;
+        let between = (after.max(first - 1), to.min(last));
+        let rows = log(self.project(), between, filter, limit)?.finish()?.fetch_all(&self.readers).await?;
         rows.iter().map(|row| Ok((row.try_get("position")?, event(row)?))).collect()
+    }
+
+    /// The positions between which lies all that some jobs have reported; all, if none is named.
+    async fn span(&self, jobs: &[JobId]) -> Result<(i64, i64)> {
+        if jobs.is_empty() {
+            return Ok((0, i64::MAX));
+        }
+        let span = sqlx::query_as(
+            "select coalesce(min(coalesce(first.position, 0)), 0), coalesce(max(coalesce(last.position, $2)), 0) from job
+             left join event as first on first.job_id = job.id and first.seq = 1
+             left join event as last on last.job_id = job.id and last.seq = job.last_seq
+             where job.id in (select value from json_each($1))",
+        )
+        .bind(write_json(&jobs)?)
+        .bind(i64::MAX);
+        Ok(span.fetch_one(&self.readers).await?)
     }
 
     /// Where an event stands in the log of all jobs, or stood when its job was deleted.
@@ -208,6 +238,59 @@ mod tests {
         let rest = store.all_events(position, i64::MAX, &EventFilter::default(), 10).await.unwrap();
         assert_eq!(rest.iter().map(|(_, event)| event.job).collect::<Vec<_>>(), [second]);
         assert!(store.within("another").event_position(cursor).await.is_err(), "it is nothing to other projects");
+    }
+
+    #[tokio::test]
+    async fn a_look_at_the_log_shows_what_is_asked_for_and_reads_little_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let submit = async || {
+            let dataset = json!({"train": "builtin:arithmetic"});
+            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+            store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
+        };
+        let jobs = [submit().await, submit().await, submit().await];
+        for job in [jobs[1], jobs[0]] {
+            store.cancel_job(job, NOW).await.unwrap();
+        }
+        store.settle().await.unwrap();
+        let shown = async |kinds: &[EventKind], jobs: &[JobId], after, to, limit| {
+            let filter = EventFilter { kinds: kinds.to_vec(), jobs: jobs.to_vec() };
+            let events = store.all_events(after, to, &filter, limit).await.unwrap();
+            events.into_iter().map(|(_, event)| (event.job, event.seq)).collect::<Vec<_>>()
+        };
+        let end = i64::MAX;
+        let [a, b, c] = jobs;
+        let all = [(a, 1), (b, 1), (c, 1), (b, 2), (a, 2)];
+        for kinds in [&[][..], &[EventKind::Status], &[EventKind::Status, EventKind::Log]] {
+            assert_eq!(shown(kinds, &[], 0, end, 9).await, all);
+            assert_eq!(shown(kinds, &[b], 0, end, 9).await, [(b, 1), (b, 2)]);
+            assert_eq!(shown(kinds, &[a, b], 0, end, 3).await, [(a, 1), (b, 1), (b, 2)]);
+        }
+        assert_eq!(shown(&[EventKind::Checkpoint], &[], 0, end, 9).await, []);
+        let first = store.all_events(0, end, &EventFilter::default(), 9).await.unwrap()[0].0;
+        assert_eq!(shown(&[], &[a], first, end, 9).await, [(a, 2)]);
+        assert_eq!(shown(&[], &[a], 0, first, 9).await, [(a, 1)]);
+        assert_eq!(shown(&[], &[JobId::generate()], 0, end, 9).await, []);
+        if crate::store::backend::on_postgres() {
+            return;
+        }
+        let rare = EventFilter { kinds: vec![EventKind::Checkpoint], jobs: Vec::new() };
+        let of_jobs = EventFilter { kinds: vec![EventKind::Metrics], jobs: vec![a] };
+        let rows = "INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
+        let looks = [
+            (&rare, "INDEX event_rare (type=? AND position>? AND position<?)"),
+            (&of_jobs, rows),
+            (&EventFilter::default(), rows),
+        ];
+        for (filter, index) in looks {
+            let statement = log(Some("default"), (0, end), filter, 9).unwrap().into_text();
+            let plan = sqlx::AssertSqlSafe(format!("explain query plan {statement}"));
+            let steps = sqlx::query(plan).fetch_all(&store.readers).await.unwrap();
+            let steps: Vec<String> = steps.iter().map(|step| step.get("detail")).collect();
+            assert!(steps.contains(&format!("SEARCH event USING {index}")), "{statement}\n{steps:#?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:#?}");
+        }
     }
 
     /// Whoever follows a log waits for each number.

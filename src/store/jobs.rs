@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 use super::devices::shared_base;
 use super::statement::Statement;
 use super::transitions::{Transition, move_job};
-use super::{Page, Result, Store, StoreError, number, read, read_json};
+use super::{Page, Result, Store, StoreError, number, read, read_json, write_json};
 use crate::job::placement::{Base, Request};
 use crate::job::{BudgetSpec, Failure, FieldError, JobId, JobKind, JobStatus, Phase, RolloutSetId, Timestamp};
 use crate::spec::{Attributes, Resolved, Work};
@@ -151,48 +151,80 @@ pub enum MetadataFilter {
 /// SQLite from the index of a status or a kind.
 fn listing(project: &str, filter: &JobFilter, page: &Page) -> Statement {
     let (low, high) = page.bounds();
-    let mut query = Statement::new(concat!(job_rows!(), " where id in (select id from job where project = "));
-    query.bind(project);
-    let (bound, order) =
-        if page.newest_first { (" and id < ", " order by id desc") } else { (" and id > ", " order by id") };
-    query.push(bound).bind(if page.newest_first { high } else { low });
+    let mut query = Statement::new(concat!(job_rows!(), " where id in ("));
+    let id = begin(&mut query, project, filter);
+    let (bound, order) = if page.newest_first { (" < ", " desc") } else { (" > ", "") };
+    query.push(" and ").push(id).push(bound).bind(if page.newest_first { high } else { low });
     if let Some(status) = filter.status {
-        query.push(" and status = ").bind(status.as_str());
+        query.push(" and job.status = ").bind(status.as_str());
     }
     if let Some(kind) = filter.kind {
-        query.push(" and kind = ").bind(kind.as_str());
+        query.push(" and job.kind = ").bind(kind.as_str());
     }
     if let Some(objective) = &filter.objective {
-        query.push(" and objective = ").bind(objective);
+        query.push(" and job.objective = ").bind(objective);
     }
     if let Some(model) = &filter.model {
         query.push(" and exists (select 1 from job_input where job_id = job.id and role = 'model' and id = ");
         query.bind(model).push(")");
     }
     if let Some(text) = &filter.text {
-        query.push(" and (instr(lower(name), lower(").bind(text).push(")) > 0 or instr(id, ");
+        query.push(" and (instr(lower(job.name), lower(").bind(text).push(")) > 0 or instr(job.id, ");
         query.bind(text).push(") = 1)");
     }
     if let Some(after) = filter.created_after {
-        query.push(" and created_at >= ").bind(after.0);
+        query.push(" and job.created_at >= ").bind(after.0);
     }
     if let Some(before) = filter.created_before {
-        query.push(" and created_at < ").bind(before.0);
+        query.push(" and job.created_at < ").bind(before.0);
     }
     match &filter.metadata {
         MetadataFilter::Any => {}
         MetadataFilter::None => {
-            query.push(" and metadata = '{}'");
+            query.push(" and job.metadata = '{}'");
         }
         MetadataFilter::Pairs(pairs) => {
             for (key, value) in pairs {
-                query.push(" and exists (select 1 from json_each(metadata) own where own.key = ").bind(key);
-                query.push(" and own.value = ").bind(value).push(")");
+                query.push(" and exists (select 1 from job_metadata as own where own.job_id = job.id and own.key = ");
+                query.bind(key).push(" and own.value = ").bind(value).push(")");
             }
         }
     }
-    query.push(order).push(" limit ").bind(i64::from(page.limit)).push(")").push(order);
+    query.push(" order by ").push(id).push(order).push(" limit ").bind(i64::from(page.limit));
+    query.push(") order by id").push(order);
     query
+}
+
+/// Begins to look for jobs where fewest lie: among those with a pair of metadata, or with a model, or all of the project. Says
+/// which column of these is a job's id. A cross join keeps SQLite to this order.
+fn begin(query: &mut Statement, project: &str, filter: &JobFilter) -> &'static str {
+    if let MetadataFilter::Pairs(pairs) = &filter.metadata
+        && let Some((key, value)) = pairs.first_key_value()
+    {
+        query.push("select job.id from job_metadata as pair cross join job where job.id = pair.job_id and pair.key = ");
+        query.bind(key).push(" and pair.value = ").bind(value).push(" and pair.project = ").bind(project);
+        return "pair.job_id";
+    }
+    if let Some(model) = &filter.model {
+        query.push("select job.id from job_input as given cross join job where job.id = given.job_id and given.id = ");
+        query.bind(model).push(" and given.role = 'model' and job.project = ").bind(project);
+        return "given.job_id";
+    }
+    query.push("select id from job where project = ").bind(project);
+    "id"
+}
+
+/// Writes down by what pairs of metadata jobs are found.
+pub(super) async fn find_by_metadata(connection: &mut AnyConnection, jobs: &[JobId]) -> Result<()> {
+    sqlx::query(
+        "insert into job_metadata (job_id, key, project, value)
+         select job.id, own.key, job.project, own.value from job, json_each(job.metadata) as own
+         where job.id in (select value from json_each($1))",
+    )
+    .bind(write_json(&jobs)?)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 impl Store {
@@ -315,19 +347,31 @@ mod tests {
         let every = JobFilter::default();
         let failed = JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() };
         let measuring = JobFilter { kind: Some(JobKind::Evaluation), ..JobFilter::default() };
+        let of_model = JobFilter { model: Some(String::from("mdl_1")), ..JobFilter::default() };
+        let pairs = [("run", "17"), ("team", "a")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let metadata = MetadataFilter::Pairs(pairs.into());
+        let with_pairs = JobFilter { metadata, kind: Some(JobKind::Train), ..JobFilter::default() };
+        let named = JobFilter { text: Some(String::from("sums")), ..JobFilter::default() };
         let listings = [
-            (&every, &newest, "COVERING INDEX job_project (project=? AND id<?)"),
-            (&every, &oldest, "COVERING INDEX job_project (project=? AND id>?)"),
-            (&failed, &newest, "COVERING INDEX job_status (project=? AND status=? AND id<?)"),
-            (&failed, &oldest, "COVERING INDEX job_status (project=? AND status=? AND id>?)"),
-            (&measuring, &newest, "COVERING INDEX job_kind (project=? AND kind=? AND id<?)"),
+            (&every, &newest, "job USING COVERING INDEX job_project (project=? AND id<?)"),
+            (&every, &oldest, "job USING COVERING INDEX job_project (project=? AND id>?)"),
+            (&failed, &newest, "job USING COVERING INDEX job_status (project=? AND status=? AND id<?)"),
+            (&failed, &oldest, "job USING COVERING INDEX job_status (project=? AND status=? AND id>?)"),
+            (&measuring, &newest, "job USING COVERING INDEX job_kind (project=? AND kind=? AND id<?)"),
+            (&of_model, &newest, "given USING COVERING INDEX job_input_id (id=? AND job_id<?)"),
+            (
+                &with_pairs,
+                &oldest,
+                "pair USING COVERING INDEX job_metadata_pair (project=? AND key=? AND value=? AND job_id>?)",
+            ),
+            (&named, &newest, "job USING COVERING INDEX job_label (project=? AND id<?)"),
         ];
         for (filter, page, index) in listings {
             let statement = listing(DEFAULT_PROJECT, filter, page).into_text();
             let plan = sqlx::AssertSqlSafe(format!("explain query plan {statement}"));
             let steps = sqlx::query(plan).fetch_all(&store.readers).await.unwrap();
             let steps: Vec<String> = steps.iter().map(|step| step.get("detail")).collect();
-            assert!(steps.contains(&format!("SEARCH job USING {index}")), "{statement}\n{steps:#?}");
+            assert!(steps.contains(&format!("SEARCH {index}")), "{statement}\n{steps:#?}");
             assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE") || step.starts_with("SCAN")), "{steps:#?}");
         }
     }

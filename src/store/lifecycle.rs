@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 
 use super::events::append;
 use super::inputs::check_inputs;
-use super::jobs::{by_id, spent, stored_budget};
+use super::jobs::{by_id, find_by_metadata, spent, stored_budget};
 use super::transitions::{Transition, move_job};
 use super::{Heartbeat, JobRow, Lease, Result, Store, StoreError, WriteTransaction, read, write_json};
 use crate::job::{BudgetSpec, EventLevel, Failure, FailureKind, JobId, JobStatus, NewEvent, OnExhausted, Timestamp};
@@ -205,6 +205,8 @@ async fn write_change(connection: &mut AnyConnection, job: JobId, change: &JobCh
         .bind(now.0)
         .execute(&mut *connection)
         .await?;
+    sqlx::query("delete from job_metadata where job_id = $1").bind(job.to_string()).execute(&mut *connection).await?;
+    find_by_metadata(connection, &[job]).await?;
     if let Some(event) = &change.event {
         append(connection, job, event, now).await?;
     }

@@ -96,7 +96,10 @@ impl Store {
 /// The last step of each metric of a job, and its value.
 async fn newest(connection: &mut AnyConnection, job: JobId, loose: &Loose) -> Result<BTreeMap<String, (u64, f64)>> {
     let rows = sqlx::query(
-        "select name, last_step, last_value from metric_point where job_id = $1 and width = $2 order by name, bucket",
+        "select point.name, last_step, last_value
+         from (select name, max(bucket) as last from metric_point where job_id = $1 and width = $2 group by name) as newest
+         cross join metric_point as point
+         where job_id = $1 and width = $2 and point.name = newest.name and bucket = newest.last",
     )
     .bind(job.to_string())
     .bind(signed(WIDTHS[WIDTHS.len() - 1]))

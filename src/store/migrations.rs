@@ -72,6 +72,7 @@ migrations! {
     "0041_agents",
     "0042_launches",
     "0043_hosts_of_jobs",
+    "0044_history",
 }
 
 /// What sqlx calls this database.

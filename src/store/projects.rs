@@ -93,7 +93,7 @@ impl Store {
         let limits = limits(&mut reader, name).await?;
         let row = sqlx::query(
             "select (select count(*) from job where project = $1 and finished_at is null) as unfinished,
-                    (select count(*) from holding join job on job.id = job_id where project = $1) as devices,
+                    (select count(*) from holding cross join job where job.id = job_id and project = $1) as devices,
                     cast((select coalesce(sum(bytes), 0) from dataset_version join dataset on dataset.id = dataset_id
                       where project = $1)
                   + (select coalesce(sum(bytes), 0) from artifact join job on job.id = job_id where project = $1)
@@ -185,8 +185,8 @@ impl Store {
         let held_back: Vec<(String, Option<i64>, Option<String>)> = sqlx::query_as(
             "select job.id, max_devices, null from job join project on project.name = job.project
              where job.id in (select value from json_each($1)) and max_devices < coalesce(job.least_devices, job.devices)
-                   + (select count(*) from holding join job as other on other.id = holding.job_id
-                       where other.project = job.project)
+                   + (select count(*) from holding cross join job as other
+                       where other.id = holding.job_id and other.project = job.project)
              union all
              select id, null, null from job where storage_full_at is not null and id in (select value from json_each($1))
              union all

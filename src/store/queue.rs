@@ -275,12 +275,19 @@ impl Store {
 
     /// Jobs by status, for overviews.
     pub async fn count_jobs(&self) -> Result<Vec<(JobStatus, u64)>> {
-        let rows = sqlx::query(
-            "select status, count(*) as number from job where project = coalesce($1, project) group by status",
-        )
-        .bind(self.project())
-        .fetch_all(&self.readers)
-        .await?;
+        // In the order of an index, for which a project is named or none.
+        let rows = match self.project() {
+            Some(project) => {
+                let counts = "select status, count(*) as number from job where project = $1 group by status";
+                sqlx::query(counts).bind(project).fetch_all(&self.readers).await?
+            }
+            None => {
+                let counts = "select status, cast(sum(number) as bigint) as number from
+                                  (select project, status, count(*) as number from job group by project, status) as counts
+                              group by status";
+                sqlx::query(counts).fetch_all(&self.readers).await?
+            }
+        };
         rows.iter()
             .map(|row| {
                 Ok((read("job status", row.try_get("status")?)?, row.try_get::<i64, _>("number")?.unsigned_abs()))

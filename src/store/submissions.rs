@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
 use super::inputs::insert_inputs;
-use super::jobs::by_id;
+use super::jobs::{by_id, find_by_metadata};
 use super::projects::Room;
 use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
@@ -417,6 +417,11 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
             .bind(1_i64);
     });
     jobs.finish()?.persistent(false).execute(&mut *connection).await?;
+    let labelled = requests.iter().filter(|request| !request.new.attributes.metadata.is_empty());
+    let labelled: Vec<JobId> = labelled.map(|request| request.new.id).collect();
+    if !labelled.is_empty() {
+        find_by_metadata(connection, &labelled).await?;
+    }
     let event = Transition::to(JobStatus::Queued, "submitted").event();
     let data = write_json(&event.body)?;
     let mut events = Statement::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");

@@ -159,8 +159,8 @@ impl Queued {
 /// How many more devices each project may have that has a limit.
 async fn rooms(connection: &mut AnyConnection) -> Result<HashMap<String, i64>> {
     let rows = sqlx::query_as(
-        "select name, max_devices - (select count(*) from holding join job on job.id = holding.job_id
-                                     where job.project = project.name)
+        "select name, max_devices - (select count(*) from holding cross join job
+                                     where job.id = holding.job_id and job.project = project.name)
          from project where max_devices is not null",
     );
     Ok(rows.fetch_all(connection).await?.into_iter().collect())
@@ -261,15 +261,18 @@ pub(super) async fn places(
         for other in &others {
             lengths.push(length(connection, &other.project, other.ahead_of(last, &project)).await?);
         }
-        let mut previous: Option<(Request, u64)> = None;
+        // The one before, with its place and what is ahead of it in this line.
+        let mut previous: Option<(Request, u64, Option<JobId>)> = None;
         for (request, before) in own.into_iter().zip(before) {
             let turn = line.turn(before);
             let passed = others.iter().zip(&lengths).map(|(other, length)| other.ahead_of(turn, &project).min(*length));
             let passed: Vec<u64> = passed.collect();
-            let mut ahead = match previous {
-                Some((previous, place)) if place + 1 == before && fits.hold(&previous) => Some(previous.job),
+            let own_ahead = match previous {
+                Some((previous, place, _)) if place + 1 == before && fits.hold(&previous) => Some(previous.job),
+                Some((_, place, ahead)) if place + 1 == before => ahead,
                 Some(_) | None => job_ahead(connection, &project, &request, fits).await?,
             };
+            let mut ahead = own_ahead;
             for (other, passed) in others.iter().zip(&passed).filter(|(_, passed)| **passed > 0) {
                 if ahead.is_none() {
                     ahead = last_of(connection, &other.project, *passed, fits).await?;
@@ -277,7 +280,7 @@ pub(super) async fn places(
             }
             let position = 1 + before + passed.iter().sum::<u64>();
             places.push(Place { request, project: project.clone(), position, ahead });
-            previous = Some((request, before));
+            previous = Some((request, before, own_ahead));
         }
     }
     Ok(places)
