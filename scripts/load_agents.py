@@ -28,9 +28,13 @@ class Connection:
     """Requests one after the other over one connection."""
 
     def __init__(self, port):
-        self.port, self.streams = port, None
+        self.port, self.streams, self.turn = port, None, asyncio.Lock()
 
     async def post(self, path, body):
+        async with self.turn:
+            return await self.post_now(path, body)
+
+    async def post_now(self, path, body):
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
@@ -45,10 +49,10 @@ class Connection:
 
 
 class Agent:
-    def __init__(self, port, number):
-        self.name, self.port = f"box-{number}", port
-        self.worker = f"wrk_{uuid.uuid4().hex}"
-        self.claiming, self.beating = Connection(port), Connection(port)
+    def __init__(self, port, number, shared):
+        self.name, self.worker = f"box-{number}", f"wrk_{uuid.uuid4().hex}"
+        # Of thousands each has one connection, because of the limit of open files.
+        self.claiming, self.beating = Connection(port), shared[number % len(shared)]
 
     async def begin(self):
         device = {"name": f"{self.name}/cpu", "number": 0, "description": "simulated", "memory_total": 8 << 30,
@@ -92,8 +96,9 @@ def percentile(values, share):
 
 async def measure(server, port, options):
     claimed, tasks = asyncio.Queue(), []
+    shared = [Connection(port) for _ in range(min(options.agents, 1000))]
     for number in range(options.agents):
-        agent = Agent(port, number)
+        agent = Agent(port, number, shared)
         await agent.begin()
         tasks += [asyncio.create_task(agent.beat()), asyncio.create_task(agent.work(claimed))]
     await asyncio.sleep(2 * BEAT)
