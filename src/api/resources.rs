@@ -81,10 +81,11 @@ pub async fn check(
         let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
         (fitting.min(devices as usize), memories.len() >= devices as usize, memories.iter().max().copied())
     };
-    // As many machines of each launcher as a job could use.
+    // A launcher starts all machines of a job or none.
     let machines = |offered: &Offered| {
         let machine = vec![offered.memory; offered.devices as usize];
-        std::iter::repeat_n(machine, offered.machines.min(shape.hosts) as usize)
+        let count = if offered.machines >= shape.hosts { shape.hosts } else { 0 };
+        std::iter::repeat_n(machine, count as usize)
     };
     let offered: Vec<Vec<u64>> = store.offered().iter().filter(|_| !rows.is_empty()).flat_map(machines).collect();
     // Of the hosts that come closest to what is asked for, the last one that is needed.

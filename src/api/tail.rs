@@ -30,14 +30,14 @@ pub const BATCH: u32 = 200;
 /// Events that a stream reads at a time; so many may wait for a slow client. For one that takes them quickly it reads ahead,
 /// twice as many each time.
 const STREAM_BATCH: u32 = 16;
-const MOST_AHEAD: u32 = 256;
+const MOST_AHEAD: u32 = 128;
 /// How soon a client that is quick has taken what was read.
 const QUICK: Duration = Duration::from_millis(20);
 /// A follower looks for itself this often, should a wake-up get lost.
 const LOOK: Duration = Duration::from_secs(30);
 /// How often a stream looks whether what has no log has changed.
 const VIEW_LOOK: Duration = Duration::from_secs(1);
-/// Streams that may be open at once; each takes about 40 KB of memory.
+/// Streams that may be open at once; each takes about 40 KB of memory, and what it has read ahead while it catches up.
 pub const MOST_STREAMS: usize = 8192;
 
 /// One event of a job.
@@ -177,7 +177,7 @@ impl Tail {
             follower,
             shutdown,
             ready: VecDeque::new(),
-            batch: STREAM_BATCH,
+            batch: STREAM_BATCH / 2,
             read_at: Instant::now(),
             caught_up: false,
             ended: false,

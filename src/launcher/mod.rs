@@ -305,7 +305,9 @@ impl Post {
 
     /// For how many seconds the machine of a launch waits for a job.
     fn idle_seconds(&self, launch: &LaunchRow, launches: &[LaunchRow]) -> u64 {
-        let has_others = launches.iter().any(|other| other.id != launch.id && other.job == launch.job);
+        // One that was claimed is of an attempt that is over, or about to be.
+        let is_other = |other: &LaunchRow| other.id != launch.id && other.claimed_at.is_none();
+        let has_others = launches.iter().any(|other| is_other(other) && other.job == launch.job);
         self.launcher.idle_seconds * if has_others { WAITS_FOR_OTHERS } else { 1 }
     }
 

@@ -134,7 +134,9 @@ impl Store {
         )
         .bind(write_json(&jobs)?)
         .bind(i64::MAX);
-        Ok(span.fetch_one(&self.readers).await?)
+        let (first, last) = span.fetch_one(&self.readers).await?;
+        // With several writers a job's last event need not be its furthest one.
+        Ok((first, if self.address().is_some() { i64::MAX } else { last }))
     }
 
     /// Where an event stands in the log of all jobs, or stood when its job was deleted.

@@ -209,7 +209,14 @@ impl Client {
     pub fn send_part(&self, upload: &str, bytes: &[u8]) -> anyhow::Result<Value> {
         let upload = format!("/v1/uploads/{}", escape(upload));
         match self.post(&format!("{upload}/direct-parts"), &json!({"bytes": bytes.len()})) {
-            Ok(part) => self.put(part["url"].as_str().unwrap_or_default(), bytes).map(|()| part),
+            Ok(part) => match self.put(part["url"].as_str().unwrap_or_default(), bytes) {
+                Ok(()) => Ok(part),
+                // From here the bucket may be out of reach, or let in nobody who writes.
+                Err(error) => {
+                    tracing::warn!(error = format!("{error:#}"), "a part goes through the server instead");
+                    self.send_form(&format!("{upload}/parts"), "data", bytes)
+                }
+            },
             Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::knows_no_direct_uploads) => {
                 self.send_form(&format!("{upload}/parts"), "data", bytes)
             }
@@ -222,7 +229,7 @@ impl Client {
         // What is behind the path lets others in.
         let place = address.split('?').next().unwrap_or_default();
         let answer = self.persist(Repeat::Always, || Answer::read(self.agent.run(Request::put(address).body(bytes)?)?));
-        let answer = answer.map_err(|_| anyhow::anyhow!("no answer from the object storage at {place}"))?;
+        let answer = answer.with_context(|| format!("no answer from the object storage at {place}"))?;
         let said = String::from_utf8_lossy(&answer.bytes);
         anyhow::ensure!(answer.status < 300, "the object storage at {place} answers {}: {said}", answer.status);
         Ok(())

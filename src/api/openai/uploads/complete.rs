@@ -145,20 +145,26 @@ async fn join(place: &Place, parts: &[PartRow]) -> Result<Joined, Problem> {
         let mut writer = file.create()?;
         let (mut sha256, mut md5) = (Sha256::new(), Md5::new());
         let mut chunk = vec![0; 1 << 18];
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
+            let mut arrived = 0;
             let mut reader = runtime.block_on(place.open(&Location::part(part.id).into(), 0, part.bytes))?;
             loop {
                 let read = runtime.block_on(reader.read(&mut chunk))?;
                 if read == 0 {
                     break;
                 }
+                arrived += read as u64;
                 sha256.update(&chunk[..read]);
                 md5.update(&chunk[..read]);
                 writer.write_all(&chunk[..read])?;
             }
+            // Whoever has its address may have sent another one meanwhile.
+            if arrived != part.bytes {
+                return Ok(Err(refused(at, "size_mismatch", "was sent again meanwhile, and has other bytes now")));
+            }
         }
         writer.sync_all()?;
-        io::Result::Ok(Joined { file, sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()) })
+        io::Result::Ok(Ok(Joined { file, sha256: hex(&sha256.finalize()), md5: hex(&md5.finalize()) }))
     });
-    Ok(joined.await??)
+    joined.await??
 }
