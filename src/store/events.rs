@@ -223,15 +223,17 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_750_000_000_000);
 
+    async fn submit_to(store: &Store) -> JobId {
+        let dataset = json!({"train": "builtin:arithmetic"});
+        let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
+        store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
+    }
+
     #[tokio::test]
     async fn whoever_had_read_up_to_an_event_of_a_deleted_job_goes_on_behind_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let submit = async || {
-            let dataset = json!({"train": "builtin:arithmetic"});
-            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
-            store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
-        };
+        let submit = async || submit_to(&store).await;
         let (first, second) = (submit().await, submit().await);
         store.cancel_job(first, NOW).await.unwrap();
         let cursor = store.events(first, 0, 10).await.unwrap()[0].id;
@@ -246,11 +248,7 @@ mod tests {
     async fn a_look_at_the_log_shows_what_is_asked_for_and_reads_little_else() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let submit = async || {
-            let dataset = json!({"train": "builtin:arithmetic"});
-            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
-            store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap().job.id
-        };
+        let submit = async || submit_to(&store).await;
         let jobs = [submit().await, submit().await, submit().await];
         for job in [jobs[1], jobs[0]] {
             store.cancel_job(job, NOW).await.unwrap();
@@ -300,10 +298,7 @@ mod tests {
     async fn an_event_that_cannot_be_read_leaves_no_gap_in_its_log() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let dataset = json!({"train": "builtin:arithmetic"});
-        let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
-        let new = NewJob::of_kind(JobKind::Train, spec);
-        let job = store.submit_job(new, None, NOW).await.unwrap().job.id;
+        let job = submit_to(&store).await;
         let mut tx = store.begin().await.unwrap();
         for (seq, kind, data) in
             [(2, "telepathy", r#"{"a":1}"#), (3, "status", r#"{"status":"lost"}"#), (4, "log", "{")]
@@ -355,9 +350,7 @@ mod tests {
                 seen_at: NOW,
             };
             own.add_worker(&row).await.unwrap();
-            let dataset = json!({"train": "builtin:arithmetic"});
-            let spec = json!({"model": "builtin:arith-tiny", "dataset": dataset, "objective": {"type": "sft"}});
-            own.submit_job(NewJob::of_kind(JobKind::Train, spec), None, NOW).await.unwrap();
+            submit_to(&own).await;
             let job = own.claim(worker, &reading.name, NOW).await.unwrap().unwrap().lease.job;
             let number = u64::from(reading.number);
             writers.spawn(async move {

@@ -213,7 +213,7 @@ impl Client {
                 Ok(()) => Ok(part),
                 // From here the bucket may be out of reach, or let in nobody who writes.
                 Err(error) => {
-                    tracing::warn!(error = format!("{error:#}"), "a part goes through the server instead");
+                    eprintln!("a part goes through the server instead: {error:#}");
                     self.send_form(&format!("{upload}/parts"), "data", bytes)
                 }
             },
