@@ -5,6 +5,8 @@ mod agent;
 #[path = "common/cable.rs"]
 mod cable;
 mod common;
+#[path = "common/hub.rs"]
+mod hub;
 #[path = "common/small_disk.rs"]
 mod small_disk;
 #[path = "common/tls.rs"]
@@ -346,6 +348,53 @@ fn a_job_waits_for_an_agent_whose_disk_is_full_and_goes_on_when_there_is_room() 
     assert_eq!(waiting["attempt"], 1, "what cannot be is not tried again and again: {waiting}");
     disk.free();
     assert_eq!(weights(&server, &job), undisturbed(&spec));
+}
+
+#[test]
+fn a_job_that_is_too_large_for_a_machines_disk_goes_on_on_another_one() {
+    let (data, roots) = (data_dir(), data_dir());
+    let arguments = ["--devices", "none", "--import-roots", roots.path().to_str().unwrap()];
+    let server = Server::start_with(data.path(), &arguments);
+    for (name, bytes) in hub::large_model() {
+        std::fs::write(roots.path().join(name), bytes).unwrap();
+    }
+    let model = server.import(&json!({"path": roots.path()}));
+    let disk = SmallDisk::new();
+    let _small = Agent::run(disk.program(), disk.data(), &server.base, "box-1", &[]);
+    let mut spec = small_spec();
+    spec["model"] = model["id"].clone();
+    spec["train"] = json!({"steps": 1});
+    spec["objective"]["rounds"] = json!(1);
+    spec["checkpoints"] = json!({"every_steps": 1});
+    // The model has room there, its checkpoint has not.
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["waiting"]["code"] == "device_faulted");
+    let device = server.get("/v1/devices").json()["data"][0].clone();
+    assert!(device["fault"].as_str().unwrap().contains("make room there, for"), "{device}");
+    let _large = Agent::start(&server.base, "box-2");
+    weights(&server, &job);
+    assert_eq!(hosts_of(&server, &job), ["box-1", "box-2"], "what cannot be is not tried again and again");
+}
+
+#[test]
+fn a_job_that_names_a_pool_runs_on_a_machine_of_it() {
+    let data = data_dir();
+    let server = server(data.path());
+    let mut spec = small_spec();
+    spec["resources"] = json!({"pool": "large"});
+    let refused = || server.post("/v1/jobs", &spec).json();
+    assert_eq!(refused()["status"], 422, "nobody is there to run anything: {}", refused());
+    let error = refused()["errors"][0].clone();
+    assert_eq!((&error["pointer"], &error["code"]), (&json!("/resources/pool"), &json!("unknown_pool")));
+    let mut agents = Vec::new();
+    for (name, pool) in [("box-1", "small"), ("box-2", "large")] {
+        agents.push(Agent::start_in(data_dir(), &server.base, name, &["--pool", pool]));
+    }
+    let jobs = [server.submit(&spec), server.submit(&spec)];
+    for job in &jobs {
+        assert_eq!(weights(&server, job), undisturbed(&small_spec()));
+        assert_eq!(hosts_of(&server, job), ["box-2"]);
+    }
 }
 
 #[test]

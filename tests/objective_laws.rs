@@ -23,18 +23,28 @@ fn configurations() -> Vec<Value> {
         json!({"type": "grpo", "scale": "none", "clip_high": 0.4, "kl_coef": 0.3}),
         json!({"type": "p3o"}),
         json!({"type": "p3o", "advantage": {"fade": {}}}),
+        json!({"type": "p3o", "kl_estimator": "importance"}),
+        json!({"type": "p3o", "kl_coef": 0.1}),
+        json!({"type": "bolt", "weights": "step"}),
+        json!({"type": "bolt", "weights": "raw"}),
+        json!({"type": "bolt", "weights": "advantage"}),
+        json!({"type": "bolt", "weights": {"threshold": 0.5}}),
+        json!({"type": "grpo", "scale": "sample_std"}),
         json!({"type": "fade"}),
         json!({"type": "fade", "entropy_target": 3.0, "ema": 0.5}),
         json!({"type": "policy_gradient", "correction": "importance"}),
         json!({"type": "policy_gradient", "correction": "clip"}),
     ];
     let advantages =
-        ["\"reinforce\"", "\"nsr\"", "\"mean\"", "\"rloo\"", "\"group_std\"", "\"maxrl\""].into_iter().chain([
-            r#"{"weighted":{"lambda":2}}"#,
-            r#"{"pass_at_k":{"k":3}}"#,
-            r#"{"power":{"alpha":2}}"#,
-            r#"{"asym":{"delta":0.5}}"#,
-        ]);
+        ["\"reinforce\"", "\"nsr\"", "\"mean\"", "\"rloo\"", "\"group_std\"", "\"group_std_sample\"", "\"maxrl\""]
+            .into_iter()
+            .chain([
+                r#"{"weighted":{"lambda":2}}"#,
+                r#"{"pass_at_k":{"k":3}}"#,
+                r#"{"power":{"alpha":2}}"#,
+                r#"{"asym":{"delta":0.5}}"#,
+                r#"{"focal":{"alpha":2,"delta":0.5}}"#,
+            ]);
     all.extend(
         advantages
             .map(|text| json!({"type": "policy_gradient", "advantage": serde_json::from_str::<Value>(text).unwrap()})),

@@ -161,9 +161,10 @@ fn a_finished_bolt_job_reports_its_frontier_and_gaps() {
     let job = run(&server, &spec(json!({"type": "bolt", "group_size": 4, "rounds": 2, "zero_spread": "skip"})));
     let report = &job["result"]["report"];
     assert!(report["frontier"]["rows"].as_array().unwrap().len() > 10);
-    for gap in ["coverage_gap", "optimisation_gap", "optimisation_kl"] {
-        assert!(report["gaps"][gap].as_f64().unwrap() >= 0.0, "{report}");
-    }
+    let gap = |name: &str| report["gaps"][name].as_f64().unwrap();
+    assert!(0.0 <= gap("support_price_low") && gap("support_price_low") <= gap("support_price_high"), "{report}");
+    assert!(gap("support_price_good_turing") >= 0.0 && gap("support_kl") >= 0.0, "{report}");
+    assert!((gap("beta_support_kl") - gap("beta") * gap("support_kl")).abs() < 1e-12, "{report}");
     let rounds = events(&server, &job).iter().filter(|event| event["data"]["gaps"].is_object()).count();
     assert_eq!(rounds, 2);
     assert!(codes(&server, &job).contains(&String::from("departure")), "the departure is said");

@@ -340,16 +340,22 @@ fn the_frontier_shows_what_a_set_can_teach() {
     assert_eq!((&frontier["rollout_set"], &frontier["completions"]), (&json!(SHARED.ready), &json!(40)));
     assert_eq!(frontier["rows"].as_array().unwrap().len(), 25);
     assert_eq!(frontier["coverage"]["solve_rate"], 0.5);
-    let frontier = server().post(&url, &json!({"betas": [10, 0.01], "ess_floor": 0.9})).json();
+    let frontier = server().post(&url, &json!({"betas": [10, 0.01], "ess_floor": 3.5})).json();
     let shares: Vec<f64> =
         frontier["rows"].as_array().unwrap().iter().map(|r| r["ess_share"].as_f64().unwrap()).collect();
     // Half of the completions have the reward 1: cold weights rest on them alone.
     assert!((shares[0] - 0.5).abs() < 1e-9 && shares[1] > 0.99, "{shares:?}");
-    assert_eq!(frontier["recommended_beta"], 10.0);
+    assert_eq!(
+        (&frontier["recommended_beta"], &frontier["recommendation"]["code"]),
+        (&json!(10.0), &json!("ess_floor"))
+    );
+    let row = &frontier["rows"][0];
+    let [low, high] = ["support_price_low", "support_price_high"].map(|name| row[name].as_f64().unwrap());
+    assert!(0.0 <= low && low <= high, "{row}");
 
     assert_refused(&url, &json!({"betas": [0.5, 0]}), "/betas/1", "out_of_range");
     assert_refused(&url, &json!({"betas": []}), "/betas", "out_of_range");
-    assert_refused(&url, &json!({"ess_floor": 2}), "/ess_floor", "out_of_range");
+    assert_refused(&url, &json!({"ess_floor": 0.5}), "/ess_floor", "out_of_range");
     assert_refused(&url, &json!({"beta": 1}), "/beta", "unknown_field");
     let answer = server().post(&path(&SHARED.unscored, "/frontier"), &json!({}));
     assert_eq!((answer.status, answer.problem().as_str()), (422, "no_rewards"));

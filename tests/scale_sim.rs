@@ -94,7 +94,9 @@ impl Fleet {
             memory_total: 80 * GIB,
             memory_free: 80 * GIB,
             attended: true,
+            pool: None,
             holders: Vec::new(),
+            kept_for: None,
         };
         let failure = |number| Reverse((at(random.exponential(BETWEEN_FAILURES)), What::Fails(number)));
         Self {
@@ -194,7 +196,7 @@ fn a_day_of_a_fleet_starves_nobody() {
             let (width, left) = (random.width(), random.lognormal(mean).clamp(1.0, 86_400.0));
             let shape = Shape::of_one_host(width);
             let (job, elastic, memory) = (JobId::generate(), false, 20 * GIB);
-            let request = Request { job, priority: 0, shape, elastic, memory, base: None };
+            let request = Request { job, priority: 0, shape, elastic, pool: None, memory, base: None };
             let job =
                 Job { request, arrived: arrives, left, began: 0.0, devices: Vec::new(), starts: 0, first_start: None };
             fleet.queue.push_back(fleet.jobs.len());

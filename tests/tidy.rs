@@ -84,7 +84,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const ORDERS: &[(&str, &[&str])] = &[
     ("engine", &[
         // What everything stands on.
-        "driver", "random", "error", "kernels", "ops",
+        "driver", "random", "error", "digested", "kernels", "ops",
         // What is computed, and where.
         "rows", "projection", "choice", "gradients", "moments", "link", "collective", "shares", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.

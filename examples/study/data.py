@@ -1,5 +1,8 @@
 """Reads results.json by method, seed and measure."""
 
+# What results of earlier versions have in their place; their coverage gap was an estimate and no bound.
+NAMES_BEFORE = {"support_price_low": "coverage_gap", "beta_support_kl": "optimisation_gap"}
+
 
 class Results:
     """What the study left behind. Values are dictionaries from seed to number; a seed without one is left out."""
@@ -50,7 +53,7 @@ class Results:
 
         def value(run):
             gaps = run.get("final_gaps") or (run.get("round_gaps") or [None])[-1]
-            return gaps.get(name) if gaps else None
+            return gaps.get(name, gaps.get(NAMES_BEFORE.get(name))) if gaps else None
 
         return self.collect(method, value)
 

@@ -343,7 +343,7 @@ def claim_bolt(results):
         return _difference(words, fresh, once, test)
 
     once, fresh = f"bolt-b{DEFAULT_BETA}-oneshot", f"bolt-b{DEFAULT_BETA}-refreshed"
-    coverage, optimisation = results.gap(once, "coverage_gap"), results.gap(once, "optimisation_gap")
+    coverage, optimisation = results.gap(once, "support_price_low"), results.gap(once, "beta_support_kl")
     parts = [
         last_epoch(DEFAULT_BETA, stats.within),
         _difference(
@@ -352,7 +352,7 @@ def claim_bolt(results):
         _difference(
             "refreshing narrows the coverage gap (one-shot - last round)",
             coverage,
-            results.gap(fresh, "coverage_gap"),
+            results.gap(fresh, "support_price_low"),
             stats.above,
         ),
         refreshing(DEFAULT_BETA, stats.above),
@@ -368,7 +368,7 @@ def claim_bolt(results):
     for beta in p["betas"]:
         parts += [last_epoch(beta), refreshing(beta)]
         for kind, word in (("oneshot", "one-shot"), ("refreshed", "last round")):
-            for name, gap in (("coverage_gap", "coverage gap"), ("optimisation_gap", "optimisation gap")):
+            for name, gap in (("support_price_low", "coverage gap"), ("beta_support_kl", "optimisation gap")):
                 values = results.gap(f"bolt-b{beta}-{kind}", name)
                 parts.append(_level(f"beta {beta:g}, {word}: {gap}, in reward", values))
     return Claim(
@@ -467,8 +467,8 @@ def claim_frontier(results):
     recommended = [f["recommended_beta"] for f in results.frontiers if f.get("recommended_beta") is not None]
     if recommended:
         remarks.append(
-            f"The service recommends beta {', '.join(f'{b:g}' for b in recommended)} (by seed): the smallest listed one"
-            " whose ESS share, over groups whose rewards differ, reaches its floor."
+            f"The service recommends beta {', '.join(f'{b:g}' for b in recommended)} (by seed), by the rule of"
+            " the version that it ran on."
         )
     return Claim(
         "BOLT: the frontier",

@@ -227,9 +227,10 @@ def made_up(seeds=3, accuracy=None, wobble=0.001, **changes):
             }
             gaps = {
                 "beta": 0.25,
-                "coverage_gap": 0.2 if "oneshot" in condition.name else 0.1,
-                "optimisation_kl": 0.1,
-                "optimisation_gap": 0.025,
+                "support_price_low": 0.2 if "oneshot" in condition.name else 0.1,
+                "support_price_high": 0.3,
+                "support_kl": 0.1,
+                "beta_support_kl": 0.025,
             }
             study_runs.append(
                 {
@@ -417,7 +418,7 @@ class StandIn(BaseHTTPRequestHandler):
         result = {"checkpoint": f"ckpt_{job}"}
         if spec.get("objective", {}).get("type") == "bolt":
             result["report"] = {
-                "gaps": {"beta": 0.25, "coverage_gap": 0.2, "optimisation_kl": 0.1, "optimisation_gap": 0.1}
+                "gaps": {"beta": 0.25, "support_price_low": 0.2, "support_kl": 0.1, "beta_support_kl": 0.1}
             }
         return {**shown, "status": "succeeded", "result": result}
 

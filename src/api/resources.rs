@@ -2,7 +2,7 @@
 //! for a machine that will never come.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::blocking::blocking;
 use super::error::Problem;
@@ -67,7 +67,15 @@ pub async fn check(
     need: &MemoryNeed,
     savings: impl FnOnce() -> Vec<Saving>,
 ) -> Result<Vec<FieldError>, Problem> {
-    let rows = store.devices(crate::clock::now()).await?;
+    let mut rows = store.devices(crate::clock::now()).await?;
+    let has_devices = !rows.is_empty();
+    let is_in = |pool: &str| spec.pool.as_deref().is_none_or(|own| own == pool);
+    if let Some(pool) = &spec.pool {
+        match hosts_in(store, pool).await? {
+            Ok(hosts) => rows.retain(|row| hosts.contains(split_name(&row.name).0)),
+            Err(unknown) => return Ok(vec![unknown]),
+        }
+    }
     let shape = spec.least();
     let devices = shape.each;
     // The devices of a job are of one kind, as many on each of its hosts.
@@ -76,6 +84,10 @@ pub async fn check(
         let (host, device) = split_name(&row.name);
         let kind = device.split(':').next().unwrap_or_default();
         kinds.entry(kind).or_default().entry(host).or_default().push(row.memory_total);
+    }
+    if kinds.is_empty() && has_devices {
+        // Launchers alone have machines like that.
+        kinds.entry("").or_default();
     }
     let fit = |memories: &Vec<u64>| {
         let fitting = memories.iter().filter(|memory| **memory >= need.total()).count();
@@ -87,20 +99,41 @@ pub async fn check(
         let count = if offered.machines >= shape.hosts { shape.hosts } else { 0 };
         std::iter::repeat_n(machine, count as usize)
     };
-    let offered: Vec<Vec<u64>> = store.offered().iter().filter(|_| !rows.is_empty()).flat_map(machines).collect();
+    let offered: Vec<Vec<u64>> = {
+        let offered = store.offered().iter().filter(|offered| has_devices && is_in(&offered.pool));
+        offered.flat_map(machines).collect()
+    };
     // Of the hosts that come closest to what is asked for, the last one that is needed.
     let last = |hosts: BTreeMap<&str, Vec<u64>>| {
         let mut hosts: Vec<Vec<u64>> = hosts.into_values().chain(offered.clone()).collect();
         hosts.sort_by_key(|memories| Reverse(fit(memories)));
         hosts.into_iter().nth(shape.hosts as usize - 1)
     };
-    let most = kinds.values().map(BTreeMap::len).max().unwrap_or(0);
+    let launchers =
+        store.offered().iter().filter(|offered| is_in(&offered.pool)).map(|offered| offered.machines as usize);
+    let most = kinds.values().map(BTreeMap::len).chain(launchers).max().unwrap_or(0);
     let best = kinds.into_values().filter_map(last).max_by_key(fit);
-    if best.is_none() && most > 0 {
+    if best.is_none() && has_devices {
         let detail = format!("{shape} are asked for, and there are {most}; start more agents, or ask for fewer");
         return Ok(vec![FieldError::new("/resources/hosts", "too_few_devices", detail)]);
     }
     Ok(refusal(&best.unwrap_or_default(), devices, need, savings).into_iter().collect())
+}
+
+/// The machines of a pool.
+async fn hosts_in(store: &Store, pool: &str) -> Result<Result<HashSet<String>, FieldError>, Problem> {
+    let hosts = store.hosts().await?;
+    let named = hosts.iter().filter_map(|host| host.pool.as_deref());
+    let known: BTreeSet<&str> = named.chain(store.offered().iter().map(|offered| &*offered.pool)).collect();
+    if known.contains(pool) {
+        let own = hosts.into_iter().filter(|host| host.pool.as_deref() == Some(pool));
+        return Ok(Ok(own.map(|host| host.name).collect()));
+    }
+    let known: Vec<&str> = known.into_iter().collect();
+    let others = if known.is_empty() { String::from("there are none") } else { known.join(", ") };
+    let detail =
+        format!("no machine is in `{pool}`; start an agent with --pool {pool}, or name another pool: {others}");
+    Ok(Err(FieldError::new("/resources/pool", "unknown_pool", detail)))
 }
 
 fn refusal(

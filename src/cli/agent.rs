@@ -17,6 +17,7 @@ use crate::device::Machine;
 use crate::job::WorkerId;
 use crate::job::agent::{HostRegistration, PROTOCOL, RegisteredHost};
 use crate::job::device::LOCAL_HOST;
+use crate::job::device::is_host_name;
 use crate::store::{Files, StoreError};
 use crate::worker::copies::{self, Copies};
 use crate::worker::ledger::Ledger;
@@ -44,8 +45,8 @@ pub struct AgentArgs {
     /// File with the only certificates, in PEM, that may have signed that of the server [default: those of the system]
     #[arg(long, value_name = "FILE", requires = "server")]
     ca_file: Option<PathBuf>,
-    /// What you call machines like this one
-    #[arg(long, value_name = "NAME", requires = "server")]
+    /// What you call machines like this one; jobs ask for them with `resources.pool`
+    #[arg(long, value_name = "NAME", requires = "server", value_parser = pool_name)]
     pool: Option<String>,
     /// Run one job on each device, and end
     #[arg(long)]
@@ -53,6 +54,11 @@ pub struct AgentArgs {
     /// End when there was no job for so many seconds
     #[arg(long, value_name = "SECONDS")]
     pub idle_exit: Option<u64>,
+}
+
+fn pool_name(text: &str) -> Result<String, String> {
+    let wrong = "is 1 to 63 lower-case letters, digits, `-`, `.` and `_`";
+    if is_host_name(text) { Ok(text.to_owned()) } else { Err(String::from(wrong)) }
 }
 
 impl AgentArgs {
@@ -76,6 +82,8 @@ pub fn run(config: Config, args: &AgentArgs, way: Way) -> anyhow::Result<ExitCod
         let files = Files::open(&config.data_dir)?;
         let _lock = lock(&files)?;
         files.sweep_uploads()?;
+        // Whoever starts it again has made room, or wants it to try.
+        files.forget_shortage();
         let machine = Arc::new(Machine::open(&config.devices, files.root())?.called(&config.host_name));
         let readings = machine.read_all()?;
         let Some(first) = readings.first().map(|reading| reading.name.clone()) else {

@@ -14,6 +14,8 @@ use super::limits::{bound_memory, step_back};
 use crate::config::Config;
 use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine};
 use crate::engine::device;
+use crate::engine::kernels::form::Way;
+use crate::engine::kernels::trial;
 use crate::job::WorkerId;
 use crate::job::device::{name_on, split_name};
 use crate::store::{Files, Lease};
@@ -141,8 +143,10 @@ fn check(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One pool for everything that computes, but for jobs that run beside others.
+/// One pool for everything that computes, but for jobs that run beside others. What is quickest here is found out first.
 pub fn start_pool(threads: usize) -> anyhow::Result<()> {
+    let [few, many] = trial::choose().map(Way::name);
+    tracing::debug!(few, many, "how products of bf16 are computed, for few rows and for many");
     Ok(worker::compute_threads(threads).build_global()?)
 }
 

@@ -1,18 +1,23 @@
 //! Directories of artifacts: written under a temporary name, synced, given a manifest and renamed, so that a reader sees
 //! a whole artifact or none.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
-use sha2::{Digest, Sha256};
+use rustix::process::setpriority_process;
 
+use super::digested::FileDigest;
+pub use super::digested::digest;
 use super::error::EngineError;
 use crate::job::artifact::{MANIFEST, VERSION_MARK};
-use crate::job::digest::hex;
 use crate::job::{ArtifactSummary, Manifest, ManifestFile};
 
+/// Of the thread that brings artifacts to the disk: workers have 8.
+const NICENESS: i32 = 15;
 /// How often an attempt may write the same artifact again.
 const MOST_VERSIONS: u32 = 1000;
 
@@ -24,52 +29,108 @@ pub struct Saved {
     pub summary: ArtifactSummary,
 }
 
-/// Makes the artifact `directory` out of the files that `write` puts into the folder it is given; `write` also says what
-/// is told of them. `header` is the manifest without its files. A directory of that name which is there already may be
-/// one that a row names, and stays as it is: the new one is called `NAME~2`, and takes its place when its row stands.
-pub fn save(
-    directory: &Path,
+/// An artifact whose files are written, and not yet on the disk: what is left to do needs nothing but the files, so that
+/// what they were written from may change meanwhile. One that is dropped is removed.
+#[derive(Debug)]
+pub struct Draft {
+    directory: PathBuf,
+    /// Where the files are.
+    temporary: PathBuf,
+    /// Without the files.
     header: Manifest,
-    write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
-) -> Result<Saved, EngineError> {
-    let parent = directory.parent().unwrap_or(Path::new("."));
-    let named = |suffix: String| {
-        let mut name = directory.file_name().unwrap_or_default().to_owned();
-        name.push(suffix);
-        parent.join(name)
-    };
-    let temporary = named(String::from(".tmp"));
-    let result = fill(&temporary, header, write).and_then(|(manifest, summary)| {
-        let others = (2..=MOST_VERSIONS).map(|version| named(format!("{VERSION_MARK}{version}")));
-        let free = iter::once(directory.to_owned()).chain(others).find(|directory| !directory.exists());
+    /// Of files, by their names.
+    digests: BTreeMap<String, FileDigest>,
+    summary: ArtifactSummary,
+}
+
+/// The folder of an artifact in the making.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    digests: BTreeMap<String, FileDigest>,
+}
+
+impl Folder {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes the digest of a file that was taken while it was written, so that nobody reads it again for that.
+    pub fn note(&mut self, name: &str, digest: FileDigest) {
+        self.digests.insert(name.to_owned(), digest);
+    }
+}
+
+impl Draft {
+    /// Of the files that `write` puts into the folder it is given; `write` also says what is told of them. `directory` is
+    /// where the artifact will be.
+    pub fn write(
+        directory: &Path,
+        header: Manifest,
+        write: impl FnOnce(&mut Folder) -> Result<ArtifactSummary, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let temporary = beside(directory, ".tmp");
+        remove_dir(&temporary)?;
+        let summary = ArtifactSummary::Checkpoint;
+        let digests = BTreeMap::new();
+        let mut draft = Self { directory: directory.to_owned(), temporary, header, digests, summary };
+        fs::create_dir_all(&draft.temporary).map_err(|e| EngineError::io("creating", &draft.temporary, e))?;
+        let mut folder = Folder { path: draft.temporary.clone(), digests: BTreeMap::new() };
+        draft.summary = write(&mut folder)?;
+        draft.digests = folder.digests;
+        Ok(draft)
+    }
+
+    /// Brings the files to the disk and gives the artifact its name. A directory of that name which is there already may be
+    /// one that a row names, and stays as it is: the new one is called `NAME~2`, and takes its place when its row stands.
+    pub fn seal(self) -> Result<Saved, EngineError> {
+        let manifest = complete_with(&self.temporary, self.header.clone(), &self.digests)?;
+        let others = (2..=MOST_VERSIONS).map(|version| beside(&self.directory, &format!("{VERSION_MARK}{version}")));
+        let free = iter::once(self.directory.clone()).chain(others).find(|directory| !directory.exists());
         let directory =
-            free.ok_or_else(|| EngineError::Internal(format!("{} has no free name", directory.display())))?;
-        fs::rename(&temporary, &directory).map_err(|e| EngineError::io("renaming", &temporary, e))?;
-        sync(parent)?;
-        Ok(Saved { directory, manifest, summary })
-    });
-    if result.is_err() {
+            free.ok_or_else(|| EngineError::Internal(format!("{} has no free name", self.directory.display())))?;
+        fs::rename(&self.temporary, &directory).map_err(|e| EngineError::io("renaming", &self.temporary, e))?;
+        sync(directory.parent().unwrap_or(Path::new(".")))?;
+        Ok(Saved { directory, manifest, summary: self.summary.clone() })
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
         // The space matters more than the remains; what cannot be removed now is swept at the next start.
-        if let Err(error) = remove_dir(&temporary) {
+        if let Err(error) = remove_dir(&self.temporary) {
             tracing::warn!(%error, "an unfinished artifact is left behind");
         }
     }
-    result
 }
 
-fn fill(
-    temporary: &Path,
+/// A name in the same folder.
+fn beside(directory: &Path, suffix: &str) -> PathBuf {
+    let mut name = directory.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    directory.with_file_name(name)
+}
+
+/// Makes the artifact `directory` out of the files that `write` puts into the folder it is given ([`Draft`]).
+pub fn save(
+    directory: &Path,
     header: Manifest,
-    write: impl FnOnce(&Path) -> Result<ArtifactSummary, EngineError>,
-) -> Result<(Manifest, ArtifactSummary), EngineError> {
-    remove_dir(temporary)?;
-    fs::create_dir_all(temporary).map_err(|e| EngineError::io("creating", temporary, e))?;
-    let summary = write(temporary)?;
-    Ok((complete(temporary, header)?, summary))
+    write: impl FnOnce(&mut Folder) -> Result<ArtifactSummary, EngineError>,
+) -> Result<Saved, EngineError> {
+    Draft::write(directory, header, write)?.seal()
 }
 
 /// Syncs the files of a folder and lists them in a manifest beside them.
-pub fn complete(folder: &Path, mut manifest: Manifest) -> Result<Manifest, EngineError> {
+pub fn complete(folder: &Path, manifest: Manifest) -> Result<Manifest, EngineError> {
+    complete_with(folder, manifest, &BTreeMap::new())
+}
+
+/// The same where the digests of some files are known.
+fn complete_with(
+    folder: &Path,
+    mut manifest: Manifest,
+    digests: &BTreeMap<String, FileDigest>,
+) -> Result<Manifest, EngineError> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>, _>>())
         .map_err(|e| EngineError::io("listing", folder, e))?;
@@ -77,12 +138,97 @@ pub fn complete(folder: &Path, mut manifest: Manifest) -> Result<Manifest, Engin
     for name in names {
         let path = folder.join(&name);
         sync(&path)?;
-        let (size, sha256) = digest(&path)?;
-        manifest.files.push(ManifestFile { path: name.to_string_lossy().into_owned(), size, sha256 });
+        let name = name.to_string_lossy().into_owned();
+        let known = digests.get(&name).cloned();
+        let (size, sha256) = known.map_or_else(|| digest(&path), Ok)?;
+        manifest.files.push(ManifestFile { path: name, size, sha256 });
     }
-    write_json(&folder.join(MANIFEST), &manifest)?;
+    let path = folder.join(MANIFEST);
+    write_json(&path, &manifest)?;
+    sync(&path)?;
     sync(folder)?;
     Ok(manifest)
+}
+
+/// The draft that is on its way to the disk, if one is, beside whoever wrote it; clones share it. It takes the time that others
+/// leave: the next one waits for it, and nobody else does.
+#[derive(Clone, Debug, Default)]
+pub struct Saving(Arc<Mutex<Slot>>);
+
+#[derive(Debug, Default)]
+struct Slot {
+    sealing: Option<Sealing>,
+    /// Why the last one is not there, for whoever waits for it.
+    failed: Option<EngineError>,
+}
+
+#[derive(Debug)]
+struct Sealing {
+    directory: PathBuf,
+    thread: JoinHandle<Result<Saved, EngineError>>,
+}
+
+impl Saving {
+    /// Sends a draft on its way; the one before must have ended.
+    pub fn begin(&self, draft: Draft) -> Result<(), EngineError> {
+        let directory = draft.directory.clone();
+        let seal = move || {
+            if let Err(error) = setpriority_process(None, NICENESS) {
+                tracing::debug!(%error, "what is saved competes with what is computed");
+            }
+            draft.seal()
+        };
+        let thread = std::thread::Builder::new().name(String::from("saving")).spawn(seal);
+        let thread =
+            thread.map_err(|error| EngineError::Internal(format!("a thread could not be started: {error}")))?;
+        self.slot().sealing = Some(Sealing { directory, thread });
+        Ok(())
+    }
+
+    /// Where the artifact will be that is on its way.
+    pub fn directory(&self) -> Option<PathBuf> {
+        self.slot().sealing.as_ref().map(|sealing| sealing.directory.clone())
+    }
+
+    /// What has arrived since it was asked last, without waiting. An error is kept for [`Self::end`].
+    pub fn arrived(&self) -> Option<Saved> {
+        let mut slot = self.slot();
+        let Sealing { thread, .. } = slot.sealing.take_if(|sealing| sealing.thread.is_finished())?;
+        match joined(thread) {
+            Ok(saved) => Some(saved),
+            Err(error) => {
+                slot.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.slot().failed.is_some()
+    }
+
+    /// Waits for what is on its way.
+    pub fn end(&self) -> Result<Option<Saved>, EngineError> {
+        let Slot { sealing, failed } = std::mem::take(&mut *self.slot());
+        match (failed, sealing) {
+            (Some(error), _) => Err(error),
+            (None, Some(Sealing { thread, .. })) => joined(thread).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Nobody waits for it any more.
+    pub fn give_up(&self) {
+        drop(std::mem::take(&mut *self.slot()));
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn joined(thread: JoinHandle<Result<Saved, EngineError>>) -> Result<Saved, EngineError> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Reads an artifact's manifest and checks every file against it.
@@ -102,33 +248,21 @@ pub fn verify(directory: &Path) -> Result<Manifest, EngineError> {
     Ok(manifest)
 }
 
-/// Writes and syncs one file.
+/// Writes one file of an artifact, which is synced when all of them are there.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
-    let mut file = File::create(path).map_err(|e| EngineError::io("creating", path, e))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| EngineError::io("writing", path, e))
+    fs::write(path, bytes).map_err(|e| EngineError::io("writing", path, e))
 }
 
-/// Writes and syncs one file of JSON.
+/// Writes and syncs one file.
+pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
+    write_file(path, bytes)?;
+    sync(path)
+}
+
+/// Writes one file of JSON of an artifact.
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), EngineError> {
     let text = serde_json::to_vec_pretty(value).map_err(|e| EngineError::Internal(e.to_string()))?;
     write_file(path, &text)
-}
-
-/// Size and hexadecimal SHA-256 of a file.
-pub fn digest(path: &Path) -> Result<(u64, String), EngineError> {
-    let mut file = File::open(path).map_err(|e| EngineError::io("opening", path, e))?;
-    let (mut hasher, mut size) = (Sha256::new(), 0);
-    let mut buffer = vec![0_u8; 1 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(|e| EngineError::io("reading", path, e))? {
-            0 => break,
-            count => {
-                hasher.update(&buffer[..count]);
-                size += count as u64;
-            }
-        }
-    }
-    Ok((size, hex(&hasher.finalize())))
 }
 
 pub fn sync(path: &Path) -> Result<(), EngineError> {
@@ -145,6 +279,7 @@ fn remove_dir(path: &Path) -> Result<(), EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::digested::{DigestedFile, TOGETHER};
     use crate::job::{ArtifactKind, JobId};
 
     fn header() -> Manifest {
@@ -159,8 +294,8 @@ mod tests {
         }
     }
 
-    fn write(dir: &Path, bytes: &[u8]) -> Result<ArtifactSummary, EngineError> {
-        write_file(&dir.join("weights"), bytes)?;
+    fn write(folder: &Folder, bytes: &[u8]) -> Result<ArtifactSummary, EngineError> {
+        write_file(&folder.path().join("weights"), bytes)?;
         Ok(ArtifactSummary::Checkpoint)
     }
 
@@ -168,7 +303,7 @@ mod tests {
     fn a_saved_artifact_verifies_and_a_flipped_byte_does_not() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("1-5");
-        let saved = save(&directory, header(), |dir| write(dir, b"0123456789")).unwrap();
+        let saved = save(&directory, header(), |folder| write(folder, b"0123456789")).unwrap();
         assert_eq!(verify(&directory).unwrap(), saved.manifest);
         assert_eq!(saved.manifest.bytes(), 10);
         fs::write(directory.join("weights"), b"0123456780").unwrap();
@@ -178,12 +313,49 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_that_is_taken_while_a_file_is_written_is_the_files() {
+        let root = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..3 * TOGETHER).map(|i| (i % 251) as u8).collect();
+        let saved = save(&root.path().join("1-5"), header(), |folder| {
+            let mut file = DigestedFile::create(&folder.path().join("weights"))?;
+            for piece in [&bytes[..7], &bytes[7..2 * TOGETHER], &bytes[2 * TOGETHER..]] {
+                file.write(piece)?;
+            }
+            folder.note("weights", file.finish());
+            Ok(ArtifactSummary::Checkpoint)
+        });
+        let saved = saved.unwrap();
+        assert_eq!(verify(&saved.directory).unwrap(), saved.manifest);
+        let file = &saved.manifest.files[0];
+        assert_eq!(
+            (file.size, &file.sha256),
+            (bytes.len() as u64, &digest(&saved.directory.join("weights")).unwrap().1)
+        );
+    }
+
+    #[test]
+    fn a_draft_that_is_given_up_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let draft = Draft::write(&root.path().join("1-5"), header(), |folder| write(folder, b"new")).unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+        drop(draft);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        let draft = Draft::write(&root.path().join("1-5"), header(), |folder| write(folder, b"new")).unwrap();
+        let saving = Saving::default();
+        saving.begin(draft).unwrap();
+        assert_eq!(saving.directory(), Some(root.path().join("1-5")));
+        let saved = saving.end().unwrap().unwrap();
+        assert!(saving.end().unwrap().is_none() && saving.directory().is_none());
+        assert_eq!(verify(&saved.directory).unwrap(), saved.manifest);
+    }
+
+    #[test]
     fn a_failed_write_leaves_nothing_and_keeps_the_old_artifact() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("1-5");
-        save(&directory, header(), |dir| write(dir, b"old")).unwrap();
-        let failed = save(&directory, header(), |dir| {
-            write(dir, b"new")?;
+        save(&directory, header(), |folder| write(folder, b"old")).unwrap();
+        let failed = save(&directory, header(), |folder| {
+            write(folder, b"new")?;
             Err(EngineError::Internal(String::from("power cut")))
         });
         assert!(failed.is_err());
@@ -195,9 +367,9 @@ mod tests {
     fn what_is_written_again_leaves_the_older_one_until_a_row_names_it() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("1-5");
-        let older = save(&directory, header(), |dir| write(dir, b"old")).unwrap();
+        let older = save(&directory, header(), |folder| write(folder, b"old")).unwrap();
         for (version, name) in ["1-5~2", "1-5~3"].into_iter().enumerate() {
-            let newer = save(&directory, header(), |dir| write(dir, &[version as u8])).unwrap();
+            let newer = save(&directory, header(), |folder| write(folder, &[version as u8])).unwrap();
             assert_eq!(newer.directory, root.path().join(name));
             assert_eq!(verify(&newer.directory).unwrap(), newer.manifest);
         }

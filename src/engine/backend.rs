@@ -1,8 +1,8 @@
-//! Where the decoder computes: each of its operations once, with a form for the CPU ([`super::cpu`]) and one for a CUDA
-//! device ([`super::cuda`]).
+//! Where the decoder computes: each of its operations once, with a form for the CPU ([`super::cpu`]) and one for CUDA devices
+//! ([`super::cuda`]).
 //!
-//! Whatever computes is generic over its [`Backend`], which is chosen once, where a job opens its device. So what one
-//! backend made can only meet what the same one made: that is a matter of types and not of checks.
+//! Whatever computes is generic over its [`Backend`], which is chosen once, where a job opens its device. So what one backend
+//! made can only meet what the same one made, by its type.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -62,6 +62,8 @@ pub trait Storage: Debug + Send + Sync + Sized + 'static {
 
     /// Whether the CPU is free while the backend computes.
     const IS_ASYNCHRONOUS: bool;
+    /// Whether a sampled token's log-probability has the bits that training computes of it.
+    const SAMPLES_EXACTLY: bool;
     /// What estimates of memory must know.
     const MACHINE: Machine;
     /// Bytes that the logits of a training pass may take at a time.
@@ -81,10 +83,8 @@ pub trait Storage: Debug + Send + Sync + Sized + 'static {
     }
 
     fn forget_peak(&self) {}
-
     /// Gives memory back that is kept for passes of a phase that is over.
     fn end_phase(&self) {}
-
     /// Whether all numbers that were read so far could be read.
     fn check(&self) -> Result<()>;
 }

@@ -223,7 +223,7 @@ impl SolveRates {
                 .map_err(|error| EngineError::Internal(format!("describing solve rates: {error}")))
         };
         let views = [(SOLVE_RATE, view(Dtype::F32, &rates)?), (LAST_DRAWN, view(Dtype::U64, &last)?)];
-        write_safetensors(path, views.map(|(name, view)| (name.to_owned(), view)))
+        write_safetensors(path, views.map(|(name, view)| (name.to_owned(), view))).map(drop)
     }
 
     /// Reads what was written, for as many rows.

@@ -1,5 +1,7 @@
 //! Everything that can end a job's run, and what kind of failure a client reads for it.
 
+use std::io::ErrorKind;
+
 use rustix::io::Errno;
 
 use super::driver::DeviceError;
@@ -51,6 +53,9 @@ pub enum EngineError {
     Internal(String),
 }
 
+/// What an error says that found no room in the store, wherever that is.
+const DATABASE: &str = "the database";
+
 impl EngineError {
     pub fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
         Self::Io { action, path: path.display().to_string(), source }
@@ -58,7 +63,17 @@ impl EngineError {
 
     /// The disk is full for whatever was to be done.
     pub fn full(action: &'static str) -> Self {
-        Self::Io { action, path: String::from("the database"), source: std::io::ErrorKind::StorageFull.into() }
+        Self::Io { action, path: String::from(DATABASE), source: std::io::ErrorKind::StorageFull.into() }
+    }
+
+    /// This machine's disk is full.
+    pub fn full_disk(action: &'static str) -> Self {
+        Self::Io { action, path: String::from("the data directory"), source: ErrorKind::StorageFull.into() }
+    }
+
+    /// Whether there was no room for a file of this machine; what the store lacks is another's.
+    pub fn found_disk_full(failure: &Failure) -> bool {
+        failure.kind == FailureKind::StorageFull && !failure.message.contains(DATABASE)
     }
 
     /// What the client of the failed job reads.

@@ -23,6 +23,20 @@ pub(super) fn pass_at(ks: &[u32], counts: &[(u32, u32)]) -> Vec<PassAtK> {
     ks.iter().map(|k| of(*k)).collect()
 }
 
+/// maj@k, with its interval over prompts, and the distinct answers as a share of completions, from each prompt's votes and
+/// completions; none where no prompt has an answer. A prompt without one has no majority that passes.
+pub(super) fn votes(samples: u32, prompts: &[(Option<(f64, u32)>, u32)]) -> (Option<PassAtK>, Option<f64>) {
+    if prompts.iter().all(|(votes, _)| votes.is_none()) {
+        return (None, None);
+    }
+    let chances: Vec<f64> = prompts.iter().map(|(votes, _)| votes.map_or(0.0, |(majority, _)| majority)).collect();
+    let RateInterval { mean, low, high } = rate_interval(&chances);
+    let answers: u32 = prompts.iter().map(|(votes, _)| votes.map_or(0, |(_, distinct)| distinct)).sum();
+    let completions: u32 = prompts.iter().map(|(_, completions)| completions).sum();
+    let distinct = f64::from(answers) / f64::from(completions.max(1));
+    (Some(PassAtK::new(samples, mean, low, high)), Some(distinct))
+}
+
 /// One sentence for people, for example `pass@1 0.412 ± 0.031, pass@8 0.870 ± 0.040`.
 pub(super) fn sentence(pass_at: &[PassAtK]) -> String {
     let parts: Vec<String> =
@@ -36,11 +50,15 @@ fn measure(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Poli
     let counts: Vec<(u32, u32)> = groups.iter().map(|g| (g.rollouts.len() as u32, g.passed())).collect();
     let average =
         |f: &dyn Fn(&super::rollout::Rollout) -> f64| mean(&rollouts.iter().map(|r| f(r)).collect::<Vec<_>>());
+    let votes_of: Vec<_> = groups.iter().map(|group| (group.votes(), group.rollouts.len() as u32)).collect();
+    let (majority, distinct_answers) = votes(samples, &votes_of);
     PolicyEvaluation {
         step,
         prompts: groups.len() as u64,
         samples,
         pass_at: pass_at(ks, &counts),
+        majority,
+        distinct_answers,
         reward_mean: average(&|r| r.reward),
         tokens_mean: average(&|r| r.tokens.len() as f64),
         truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
@@ -78,6 +96,30 @@ impl<B: Backend> Trainer<'_, B> {
 mod tests {
     use super::*;
     use crate::engine::rollout::tests::group;
+
+    #[test]
+    fn the_majority_decides_and_ties_are_decided_by_lot() {
+        let answered = |rewards: &[f64], answers: &[&str]| {
+            let mut group = group(rewards);
+            for (rollout, answer) in group.rollouts.iter_mut().zip(answers) {
+                rollout.answer = (!answer.is_empty()).then(|| (*answer).to_owned());
+            }
+            group
+        };
+        let right = answered(&[1.0, 0.0, 1.0, 0.0], &["7", "3", "7", "4"]);
+        let wrong = answered(&[1.0, 0.0, 0.0, 0.0], &["7", "3", "3", ""]);
+        let tied = answered(&[1.0, 0.0, 0.0, 1.0], &["7", "3", "3", "7"]);
+        let mute = answered(&[0.0; 4], &[""; 4]);
+        assert_eq!(
+            [&right, &wrong, &tied, &mute].map(RolloutGroup::votes),
+            [Some((1.0, 3)), Some((0.0, 2)), Some((0.5, 2)), None]
+        );
+        let evaluation = measure(3, 4, &[1], &[right, wrong, tied, mute.clone()]);
+        let majority = evaluation.majority.unwrap();
+        assert_eq!((majority.k, majority.mean, evaluation.distinct_answers), (4, 1.5 / 4.0, Some(7.0 / 16.0)));
+        let evaluation = measure(3, 4, &[1], &[mute]);
+        assert_eq!((evaluation.majority, evaluation.distinct_answers), (None, None));
+    }
 
     #[test]
     fn pass_at_one_is_the_mean_reward_of_binary_rewards() {

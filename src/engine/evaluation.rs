@@ -11,7 +11,7 @@ use super::artifact::{self, Saved};
 use super::backend::Backend;
 use super::device::on_device;
 use super::error::EngineError;
-use super::evaluate::{pass_at, sentence};
+use super::evaluate::{pass_at, sentence, votes};
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{self, RolloutGroup, read_lines};
@@ -101,6 +101,7 @@ fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineEr
     let fields = rows.row(group.row)?.fields;
     let columns = serde_json::to_vec(fields.as_ref()).map_err(|error| EngineError::Internal(error.to_string()))?;
     let count = |holds: &dyn Fn(&rollout::Rollout) -> bool| group.rollouts.iter().filter(|r| holds(r)).count() as u32;
+    let votes_of = group.votes();
     Ok(PromptResult {
         row: group.row,
         row_sha256: sha256_hex(&columns),
@@ -108,6 +109,8 @@ fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineEr
         samples: group.rollouts.len() as u32,
         passed: group.passed(),
         unparsable: count(&|rollout| rollout.status == Some(ScoreStatus::Unparsable)),
+        majority: votes_of.map(|(majority, _)| majority),
+        distinct_answers: votes_of.map(|(_, distinct)| distinct),
         reward_sum: group.rewards().iter().sum(),
         tokens: group.rollouts.iter().map(|rollout| rollout.tokens.len() as u64).sum(),
         truncated: count(&|rollout| rollout.finish == FinishReason::Length),
@@ -134,7 +137,8 @@ fn publish(job: &EvaluationJob, parts: u64) -> Result<(Saved, EvaluationSummary)
     let actor = &job.actor;
     let directory = actor.directory.join(format!("evaluation-{}", actor.attempt));
     let mut found = EvaluationSummary::default();
-    let saved = artifact::save(&directory, actor.manifest(ArtifactKind::Evaluation, 0), |dir| {
+    let saved = artifact::save(&directory, actor.manifest(ArtifactKind::Evaluation, 0), |folder| {
+        let dir = folder.path();
         let path = dir.join(COMPLETIONS_FILE);
         let io = |error| EngineError::io("writing", &path, error);
         let mut completions = BufWriter::new(File::create(&path).map_err(io)?);
@@ -166,6 +170,8 @@ fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
     let share = |part: f64| part / completions.max(1) as f64;
     let counts: Vec<(u32, u32)> = results.iter().map(|result| (result.samples, result.passed)).collect();
     let rows: Vec<&str> = results.iter().map(|result| result.row_sha256.as_str()).collect();
+    let votes_of = results.iter().map(|result| (result.majority.zip(result.distinct_answers), result.samples));
+    let (majority, distinct_answers) = votes(spec.samples, &votes_of.collect::<Vec<_>>());
     EvaluationSummary {
         prompts: results.len() as u64,
         samples: spec.samples,
@@ -174,6 +180,8 @@ fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
         passed: sum(&|result| u64::from(result.passed)),
         unparsable: sum(&|result| u64::from(result.unparsable)),
         pass_at: pass_at(&spec.pass_at, &counts),
+        majority,
+        distinct_answers,
         reward_mean: share(results.iter().map(|result| result.reward_sum).sum()),
         tokens_mean: share(sum(&|result| result.tokens) as f64),
         truncated: share(sum(&|result| u64::from(result.truncated)) as f64),

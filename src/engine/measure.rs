@@ -86,6 +86,7 @@ pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>
         metrics.push(("logprob/mean_abs_diff", mean(&all)));
         metrics.push(("ess/ratio", ess_of_log_ratios(&log_ratios)));
         metrics.push(("kl/behavior", mean_k3(&log_ratios)));
+        metrics.push(("kl/importance", mean_importance(&log_ratios)));
         if let Some(clip) = clip {
             let active = log_ratios.iter().zip(&measured.credit).filter(|(d, credit)| is_clipped(**d, **credit, clip));
             metrics.push(("clip/fraction", active.count() as f64 / policy.len() as f64));
@@ -119,6 +120,12 @@ fn differences(policy: &[f32], other: &[f32]) -> Vec<f64> {
 /// Mean of `k3(l, o) = (l - o) + exp(clip(o - l, -10, 10)) - 1` over the differences `l - o`.
 fn mean_k3(log_ratios: &[f64]) -> f64 {
     mean(&log_ratios.iter().map(|d| d + (-d).clamp(-10.0, 10.0).exp() - 1.0).collect::<Vec<_>>())
+}
+
+/// Mean of `rho log rho - rho + 1` with `log rho = clip(l - mu, -10, 10)` over the differences `l - mu`.
+fn mean_importance(log_ratios: &[f64]) -> f64 {
+    let clipped = log_ratios.iter().map(|d| d.clamp(-10.0, 10.0));
+    mean(&clipped.map(|d| d.exp() * (d - 1.0) + 1.0).collect::<Vec<_>>())
 }
 
 /// Whether the clipped term of the PPO surrogate is the smaller one, so that the token has no gradient.

@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod cuda;
 mod curriculum;
 pub mod device;
+pub mod digested;
 pub mod driver;
 pub mod error;
 pub mod evaluate;

@@ -1,6 +1,6 @@
 //! Rollouts: sampled completions with their scores, as they are trained on and stored in checkpoints.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::hash::Hash;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -13,7 +13,7 @@ use super::batch::Sequence;
 use super::error::EngineError;
 pub use crate::job::{Rollout, RolloutGroup};
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
-use crate::objective::math::PASS_MARK;
+use crate::objective::math::{PASS_MARK, mean};
 
 impl RolloutGroup {
     pub fn rewards(&self) -> Vec<f64> {
@@ -23,6 +23,22 @@ impl RolloutGroup {
     /// Completions that pass.
     pub fn passed(&self) -> u32 {
         self.rollouts.iter().filter(|r| r.reward >= PASS_MARK).count() as u32
+    }
+
+    /// The chance that the answer which most completions give passes, a tie being decided by lot, and how many answers there
+    /// are; none where no completion has one.
+    pub fn votes(&self) -> Option<(f64, u32)> {
+        let mut votes: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        for rollout in &self.rollouts {
+            let Some(answer) = &rollout.answer else { continue };
+            let (count, passed) = votes.entry(answer).or_default();
+            *count += 1;
+            *passed += u32::from(rollout.reward >= PASS_MARK);
+        }
+        let most = votes.values().map(|(count, _)| *count).max()?;
+        let winners = votes.values().filter(|(count, _)| *count == most);
+        let chances: Vec<f64> = winners.map(|(count, passed)| f64::from(*passed) / f64::from(*count)).collect();
+        Some((mean(&chances), votes.len() as u32))
     }
 
     /// Share of completions that pass; 0 for none.

@@ -37,7 +37,7 @@ pub fn keep_part<T: Serialize>(job: &Path, number: u64, lines: &[T]) -> Result<(
     artifact::sync(&temporary)?;
     // The digest first: a crash in between leaves a part that does not count as kept, and its phase is made again.
     let (digest, temporary_digest) = (path.with_extension(PART_DIGEST), path.with_extension("tmp-digest"));
-    artifact::write_file(&temporary_digest, artifact::digest(&temporary)?.1.as_bytes())?;
+    artifact::write_synced(&temporary_digest, artifact::digest(&temporary)?.1.as_bytes())?;
     for (from, to) in [(&temporary_digest, &digest), (&temporary, &path)] {
         fs::rename(from, to).map_err(|e| EngineError::io("renaming", from, e))?;
     }
@@ -60,14 +60,14 @@ pub(super) fn kept_part(job: &Path, number: u64) -> Result<PathBuf, EngineError>
 /// taken.
 pub fn publish(spec: &ActorSpec, parts: u64, step: u64) -> Result<Saved, EngineError> {
     let directory = spec.directory.join(format!("rollouts-{}", spec.attempt));
-    artifact::save(&directory, spec.manifest(ArtifactKind::Rollouts, step), |dir| {
-        let mut set = Writer::create(dir, spec)?;
+    artifact::save(&directory, spec.manifest(ArtifactKind::Rollouts, step), |folder| {
+        let mut set = Writer::create(folder.path(), spec)?;
         for number in 0..parts {
             for group in rollout::read(&kept_part(&spec.directory, number)?)? {
                 set.push(&group)?;
             }
         }
-        Ok(ArtifactSummary::Rollouts(set.finish(dir)?))
+        Ok(ArtifactSummary::Rollouts(set.finish(folder.path())?))
     })
 }
 

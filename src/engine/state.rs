@@ -10,9 +10,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::artifact::{self, Saved, digest, write_file, write_json};
+use super::artifact::{self, Draft, Saved, write_file, write_json};
 use super::backend::Backend;
 use super::curriculum::SolveRates;
+use super::digested::FileDigest;
 use super::error::EngineError;
 use super::evaluate::sentence;
 use super::export::{write_companions, write_texts};
@@ -69,17 +70,23 @@ fn of_rank(rank: usize) -> String {
 }
 
 impl<B: Backend> Trainer<'_, B> {
-    /// Writes a training checkpoint.
-    pub(super) fn save(&self) -> Result<Saved, EngineError> {
+    /// Where a training checkpoint of now belongs.
+    pub(super) fn checkpoint_directory(&self) -> PathBuf {
         // A round begins at the step at which the one before it ended; its checkpoint must not replace that one's.
         let part = if self.rollouts.is_empty() { "" } else { "-rollouts" };
         let actor = &self.job.actor;
+        actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step))
+    }
+
+    /// Writes the files of a training checkpoint.
+    pub(super) fn draft(&self) -> Result<Draft, EngineError> {
+        let actor = &self.job.actor;
         self.actor.weights.backend().end_phase();
-        let directory = actor.directory.join(format!("training-{}-{}{part}", actor.attempt, self.step));
-        artifact::save(&directory, actor.manifest(ArtifactKind::Training, self.step), |dir| {
-            self.actor.weights.save_as_kept(&dir.join(self.weights_file()))?;
+        Draft::write(&self.checkpoint_directory(), actor.manifest(ArtifactKind::Training, self.step), |folder| {
+            let dir = &folder.path().to_owned();
+            folder.note(self.weights_file(), self.actor.weights.save_as_kept(&dir.join(self.weights_file()))?);
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
-            write_safetensors(&dir.join(OPTIMIZER), tensors)?;
+            folder.note(OPTIMIZER, write_safetensors(&dir.join(OPTIMIZER), tensors)?);
             self.actor.weights.backend().check()?;
             if self.optimizer.is_sharded() {
                 self.receive_moments(dir)?;
@@ -202,9 +209,9 @@ impl<B: Backend> Trainer<'_, B> {
         };
         let config = self.actor.weights.config();
         let (tokenizer, chat) = (&self.actor.tokenizer, self.actor.chat.as_ref());
-        artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |dir| {
-            let weights = self.weights_file();
-            let lora = self.save_finished(&dir.join(weights), dtype)?;
+        artifact::save(&directory, actor.manifest(ArtifactKind::Inference, self.step), |folder| {
+            let (weights, dir) = (self.weights_file(), &folder.path().to_owned());
+            let (lora, digest) = self.save_finished(&dir.join(weights), dtype)?;
             if let Some(lora) = &lora {
                 let peft = adapter::to_peft(config, lora, &actor.model.name);
                 write_json(
@@ -215,23 +222,21 @@ impl<B: Backend> Trainer<'_, B> {
             } else {
                 write_companions(dir, config, dtype_name, tokenizer, chat)?;
             }
-            let (_, sha256) = digest(&dir.join(weights))?;
-            write_file(&dir.join("README.md"), self.model_card(&sha256).as_bytes())?;
+            write_file(&dir.join("README.md"), self.model_card(&digest.1).as_bytes())?;
+            folder.note(weights, digest);
             Ok(ArtifactSummary::Checkpoint)
         })
     }
 
-    /// Writes what was trained, as others read it, and says how it is read if it is an adapter.
-    fn save_finished(&self, path: &Path, dtype: WeightDtype) -> Result<Option<Lora>, EngineError> {
+    /// Writes what was trained, as others read it, and says how it is read if it is an adapter, and the file's digest.
+    fn save_finished(&self, path: &Path, dtype: WeightDtype) -> Result<(Option<Lora>, FileDigest), EngineError> {
         let begun = self.job.spec.adapter.as_ref();
         if let (Some(adapter), Some(begun)) = (self.actor.decoder.adapter(), begun)
             && let Some((weights, lora)) = adapter.finished(begun)?
         {
-            weights.save(path, dtype)?;
-            return Ok(Some(lora));
+            return Ok((Some(lora), weights.save(path, dtype)?));
         }
-        self.actor.weights.save(path, dtype)?;
-        Ok(begun.cloned())
+        Ok((begun.cloned(), self.actor.weights.save(path, dtype)?))
     }
 
     /// What the weights that are trained are called.

@@ -141,7 +141,8 @@ impl<B: Backend> Trainer<'_, B> {
         if sampled.is_empty() {
             return Ok(());
         }
-        let on_policy = self.job.actor.sampling.is_whole()
+        let on_policy = B::SAMPLES_EXACTLY
+            && self.job.actor.sampling.is_whole()
             && groups.iter().all(|group| matches!(group, StepGroup::Fresh(group) if group.step == self.step));
         let log_ratios = if self.objective.needs().log_ratios && !on_policy {
             self.log_ratios(&sampled, reporter)?
@@ -153,6 +154,7 @@ impl<B: Backend> Trainer<'_, B> {
             rewards: &rewards,
             token_entropy: measure::token_entropy(&sampled),
             log_ratios: &log_ratios,
+            on_policy,
         });
         Ok(())
     }

@@ -18,7 +18,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::actor::RolloutRequest;
-use super::artifact::Saved;
+use super::artifact::{Saved, Saving};
 use super::backend::Backend;
 use super::batch::Sequence;
 use super::device::on_device;
@@ -87,18 +87,50 @@ fn run_on<B: Backend>(
         }
         warn_of_leakage(job, reporter)?;
     }
-    let result =
-        if trainer.optimizer.is_sharded() { trainer.run(&mut AtSteps(reporter)) } else { trainer.run(reporter) };
+    let mut publishing = Publishing { reporter, saving: trainer.saving.clone() };
+    let result = if trainer.optimizer.is_sharded() {
+        trainer.run(&mut AtSteps(&mut publishing))
+    } else {
+        trainer.run(&mut publishing)
+    };
     trainer.sample.flush();
-    if matches!(result, Err(EngineError::Stopped(Stop::Drain))) {
-        if trainer.ranks().is_first() {
-            let saved = trainer.save()?;
-            reporter.artifact(&saved)?;
-        } else if trainer.optimizer.is_sharded() {
-            trainer.send_moments()?;
+    match &result {
+        Err(EngineError::Stopped(Stop::Drain)) => trainer.save_for_later(reporter)?,
+        Err(EngineError::Stopped(Stop::LeaseLost)) => trainer.saving.give_up(),
+        // However the job ends, it can go on from what it has saved.
+        Err(_) => {
+            if let Err(error) = trainer.report_saved(reporter) {
+                tracing::warn!(%error, "the last checkpoint is lost");
+            }
         }
+        Ok(_) => {}
     }
     result
+}
+
+/// A reporter that makes a checkpoint visible with the first event after it has reached the disk.
+struct Publishing<'a> {
+    reporter: &'a mut dyn Reporter,
+    saving: Saving,
+}
+
+impl Reporter for Publishing<'_> {
+    fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
+        self.reporter.event(event)?;
+        self.saving.arrived().map_or(Ok(()), |saved| self.reporter.artifact(&saved))
+    }
+
+    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop> {
+        self.reporter.artifact(saved)
+    }
+
+    fn should_stop(&self) -> Option<Stop> {
+        self.reporter.should_stop()
+    }
+
+    fn is_to_rest(&self) -> bool {
+        self.reporter.is_to_rest()
+    }
 }
 
 /// A reporter of ranks that have the state only together: it is not amid a step that they stop to save it.
@@ -215,6 +247,9 @@ impl<B: Backend> Trainer<'_, B> {
                 if self.step == range.end {
                     self.end_round(round, reporter)?;
                 }
+                if self.saving.has_failed() {
+                    self.report_saved(reporter)?;
+                }
                 self.between_steps(reporter)?;
             }
         }
@@ -232,6 +267,7 @@ impl<B: Backend> Trainer<'_, B> {
             return Ok(None);
         }
         reporter.phase(Phase::Exporting, self.step)?;
+        self.report_saved(reporter)?;
         if self.keeps() {
             let set = rollout_set::publish(&self.job.actor, self.plan.rounds, self.step)?;
             reporter.artifact(&set)?;
@@ -358,12 +394,15 @@ impl<B: Backend> Trainer<'_, B> {
                 groups.iter().map(|group| sums.by_ref().take(group.rollouts.len()).collect()).collect();
             let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
             let gaps = frontier::gaps(&scored, &policy, beta);
+            let price = |price: Option<f64>| price.unwrap_or_default();
             let message = format!(
-                "round {} of {}: {:.3} of reward are out of reach of its completions, {:.3} were left undone on them",
+                "round {} of {}: between {:.3} and {:.3} of reward are out of reach of its completions, and on these the \
+                 policy is {:.3} nats from the target",
                 round + 1,
                 self.plan.rounds,
-                gaps.coverage_gap,
-                gaps.optimisation_gap
+                price(gaps.support_price_low),
+                price(gaps.support_price_high),
+                gaps.support_kl
             );
             self.report.insert(String::from("gaps"), json!(gaps));
             let detail = LogDetail::Gaps { round: round + 1, groups: groups.len() as u64, gaps };
@@ -387,7 +426,7 @@ impl<B: Backend> Trainer<'_, B> {
             self.warn_of_rewards(groups, reporter)?;
         }
         if round == 0 && judged && self.plan.group_size > 1 {
-            let table = frontier::frontier(&scored, &frontier::default_betas(), frontier::DEFAULT_ESS_FLOOR);
+            let table = frontier::frontier(&scored, &frontier::default_betas(), None);
             self.report.insert(String::from("frontier"), json!(table));
         }
         if self.plan.rounds > ANNOUNCED_ROUNDS {
@@ -468,8 +507,32 @@ impl<B: Backend> Trainer<'_, B> {
             return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
-        let saved = self.save()?;
-        Ok(reporter.artifact(&saved)?)
+        // One is on its way at a time.
+        self.report_saved(reporter)?;
+        self.saving.begin(self.draft()?)
+    }
+
+    /// Waits for the checkpoint that is on its way to the disk, if one is, and makes it visible.
+    fn report_saved(&self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        if let Some(saved) = self.saving.end()? {
+            reporter.artifact(&saved)?;
+        }
+        Ok(())
+    }
+
+    /// Saves a job that is to go on elsewhere or later, with what is on its way.
+    fn save_for_later(&self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        if !self.ranks().is_first() {
+            return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
+        }
+        reporter.phase(Phase::Checkpointing, self.step)?;
+        let is_saved = self.saving.directory() == Some(self.checkpoint_directory());
+        let draft = if is_saved { None } else { Some(self.draft()?) };
+        self.report_saved(reporter)?;
+        match draft {
+            Some(draft) => Ok(reporter.artifact(&draft.seal()?)?),
+            None => Ok(()),
+        }
     }
 
     /// Of ranks that have the state only together: whether they are to save it and to stop here, as rank 0 was told.

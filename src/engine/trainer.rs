@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::actor::{Actor, ActorSpec, Trained};
+use super::artifact::Saving;
 use super::backend::Backend;
 use super::batch::Sequence;
 use super::collective::Collective;
@@ -91,6 +92,8 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) parts: Vec<String>,
     /// Codes of the notes that are in the log already.
     pub(super) said: BTreeSet<&'static str>,
+    /// The checkpoint that is on its way to the disk.
+    pub(super) saving: Saving,
     pub(super) teacher: Option<Decoder<B>>,
     /// The model the job started from, once it is needed.
     reference: Option<Decoder<B>>,
@@ -159,6 +162,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             sample: SampleLog::open(&job.actor.directory, job.spec.rollouts.sample),
             said: BTreeSet::new(),
             reference: None,
+            saving: Saving::default(),
             job,
             actor,
             objective,

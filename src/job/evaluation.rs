@@ -57,6 +57,13 @@ pub struct PromptResult {
     pub passed: u32,
     /// Completions that held nothing to judge; their reward counts.
     pub unparsable: u32,
+    /// The chance that the answer which most of its completions give passes, a tie being decided by lot; none where no
+    /// completion has an answer, or of versions before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<f64>,
+    /// How many answers they give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_answers: Option<u32>,
     pub reward_sum: f64,
     /// Tokens of the completions.
     pub tokens: u64,
@@ -104,6 +111,12 @@ pub struct PolicyEvaluation {
     /// Completions per prompt.
     pub samples: u32,
     pub pass_at: Vec<PassAtK>,
+    /// maj@k for k = `samples`: the share of prompts whose most frequent answer passes, with its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<PassAtK>,
+    /// Distinct answers as a share of the completions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_answers: Option<f64>,
     /// Mean reward of all completions.
     pub reward_mean: f64,
     /// Mean completion length in tokens.
@@ -127,6 +140,12 @@ pub struct EvaluationSummary {
     /// Completions that held nothing to judge; their reward counts.
     pub unparsable: u64,
     pub pass_at: Vec<PassAtK>,
+    /// maj@k for k = `samples`: the share of prompts whose most frequent answer passes, with its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<PassAtK>,
+    /// Distinct answers as a share of the completions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_answers: Option<f64>,
     /// Mean reward of all completions.
     pub reward_mean: f64,
     /// Mean completion length in tokens.

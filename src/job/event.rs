@@ -12,6 +12,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use super::gaps::Gaps;
 use super::status::names;
 use super::{
     ArtifactKind, CheckpointId, EvaluationSummary, EventId, Failure, Flips, JobId, JobStatus, PassAtK, Phase,
@@ -293,19 +294,6 @@ pub struct GradientVariance {
     pub mean_norm: f64,
 }
 
-/// After training: what was missed because the stored completions do not cover the target, beside what was missed
-/// because training stopped short of it. Means over the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gaps {
-    pub beta: f64,
-    /// `beta log(1/pi*(S))`, in units of reward; more epochs cannot repair it.
-    pub coverage_gap: f64,
-    /// `KL(pi*_S || pi_theta)`, in nats, on the distinct stored completions.
-    pub optimisation_kl: f64,
-    /// `beta KL(pi*_S || pi_theta)`, in units of reward, to compare with the coverage gap.
-    pub optimisation_gap: f64,
-}
-
 /// Values by name, in the order in which they came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(Vec<(String, T)>);
@@ -438,6 +426,8 @@ mod tests {
             prompts: 2,
             samples: 4,
             pass_at: pass_at(),
+            majority: None,
+            distinct_answers: None,
             reward_mean: 0.5,
             tokens_mean: 3.0,
             truncated: 0.0,
@@ -450,6 +440,8 @@ mod tests {
             passed: 3,
             unparsable: 0,
             pass_at: pass_at(),
+            majority: None,
+            distinct_answers: None,
             reward_mean: 0.1,
             tokens_mean: 3.25,
             truncated: 0.5,
@@ -469,7 +461,15 @@ mod tests {
 
     fn logs() -> Vec<(EventBody, &'static str)> {
         let text = str::to_owned;
-        let gaps = Gaps { beta: 0.25, coverage_gap: 0.5, optimisation_kl: 1.5, optimisation_gap: 0.375 };
+        let gaps = Gaps {
+            beta: 0.25,
+            support_price_low: Some(0.25),
+            support_price_high: Some(0.75),
+            support_price_good_turing: Some(0.5),
+            coverage_gap: None,
+            support_kl: 1.5,
+            beta_support_kl: 0.375,
+        };
         let spread = GradientVariance { variance: 0.5, mean_norm: 2.0 };
         vec![
             (log(Some("not_evaluated"), LogDetail::None {}), r#"{"code":"not_evaluated"}"#),
@@ -503,7 +503,7 @@ mod tests {
             ),
             (
                 log(None, LogDetail::Gaps { round: 1, groups: 8, gaps }),
-                r#"{"round":1,"groups":8,"gaps":{"beta":0.25,"coverage_gap":0.5,"optimisation_kl":1.5,"optimisation_gap":0.375}}"#,
+                r#"{"round":1,"groups":8,"gaps":{"beta":0.25,"support_price_low":0.25,"support_price_high":0.75,"support_price_good_turing":0.5,"support_kl":1.5,"beta_support_kl":0.375}}"#,
             ),
             (
                 log(None, LogDetail::Round { round: 2, report: [("reward/mean", 0.5)].into_iter().collect() }),

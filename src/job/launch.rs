@@ -1,6 +1,8 @@
 //! Launches: machines that a cluster's own scheduler starts for jobs that no device fits. What a launcher can give, and which
 //! launches a queue needs; pure, so that what is asked of a cluster can be tried without one.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -234,12 +236,13 @@ impl Launcher {
 
     /// Whether its machines have what a job needs.
     fn offers(&self, need: &Need) -> bool {
-        need.hosts <= self.max_launches && need.devices <= self.max_devices && need.memory <= self.memory.0
+        let is_in = need.pool.as_deref().is_none_or(|pool| pool == self.name);
+        is_in && need.hosts <= self.max_launches && need.devices <= self.max_devices && need.memory <= self.memory.0
     }
 }
 
 /// A queued job that no device fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     pub job: JobId,
     /// Machines at the same time.
@@ -248,6 +251,8 @@ pub struct Need {
     pub devices: u32,
     /// Bytes on each of them.
     pub memory: u64,
+    /// The pool of its machines, unless any will do.
+    pub pool: Option<Arc<str>>,
 }
 
 /// A launch whose machine has begun no job yet.
@@ -258,6 +263,8 @@ pub struct Spare {
     pub job: JobId,
     pub devices: u32,
     pub memory: u64,
+    /// The pool of its machine.
+    pub pool: String,
     /// Whether its machine works already, and ends by itself when there is nothing to do.
     pub runs: bool,
 }
@@ -286,7 +293,10 @@ pub fn plan(needs: &[Need], launchers: &[(&Launcher, u32)], mut spare: Vec<Spare
     let mut plan = Plan::default();
     let mut room: Vec<u32> = launchers.iter().map(|(_, room)| *room).collect();
     for need in needs {
-        let fits = |launch: &Spare| launch.devices >= need.devices && launch.memory >= need.memory;
+        let fits = |launch: &Spare| {
+            let is_in = need.pool.as_deref().is_none_or(|pool| pool == launch.pool);
+            is_in && launch.devices >= need.devices && launch.memory >= need.memory
+        };
         // Its own ones first, then those that are there soon, then the smallest.
         let rank = |launch: &Spare| (launch.job != need.job, !launch.runs, launch.devices, launch.memory, launch.id);
         let mut missing = need.hosts;
@@ -328,11 +338,24 @@ mod tests {
     }
 
     fn need(devices: u32, gibibytes: u64) -> Need {
-        Need { job: JobId::generate(), hosts: 1, devices, memory: gibibytes << 30 }
+        Need { job: JobId::generate(), hosts: 1, devices, memory: gibibytes << 30, pool: None }
     }
 
     fn spare(job: JobId, devices: u32, gibibytes: u64) -> Spare {
-        Spare { id: LaunchId::generate(), job, devices, memory: gibibytes << 30, runs: false }
+        let (id, pool) = (LaunchId::generate(), String::from("any"));
+        Spare { id, job, devices, memory: gibibytes << 30, pool, runs: false }
+    }
+
+    #[test]
+    fn a_job_that_names_a_pool_gets_machines_of_the_launcher_of_that_name() {
+        let (first, second) = (launcher("first", 1, "80GiB"), launcher("second", 1, "80GiB"));
+        let of = |pool: &str| Need { pool: Some(Arc::from(pool)), ..need(1, 10) };
+        let needs = [of("second"), of("third"), of("any")];
+        let planned = plan(&needs, &[(&first, 8), (&second, 8)], vec![spare(needs[0].job, 1, 80)]);
+        let made: Vec<(&str, JobId)> = planned.make.iter().map(|new| (&*new.launcher, new.job)).collect();
+        assert_eq!(made, [("second", needs[0].job)]);
+        assert_eq!(planned.give.len(), 1, "the machine that is there is in another pool: {planned:?}");
+        assert_eq!(planned.give[0].1, needs[2].job);
     }
 
     #[test]
@@ -357,12 +380,13 @@ mod tests {
         let (gone, waits) = (JobId::generate(), need(1, 60));
         let launches = vec![spare(gone, 1, 80), spare(gone, 1, 24), Spare { runs: true, ..spare(gone, 1, 24) }];
         let (first, second) = (launches[0].id, launches[1].id);
-        let planned = plan(&[waits], &[(&large, 5)], launches);
+        let planned = plan(&[waits.clone()], &[(&large, 5)], launches);
         // One that runs ends by itself.
         assert_eq!(planned, Plan { make: Vec::new(), give: vec![(first, waits.job)], cancel: vec![second] });
         // A job's own launch stays its own, whatever comes before.
         let (one, two) = (need(1, 10), need(1, 10));
-        let planned = plan(&[one, two], &[(&large, 5)], vec![spare(two.job, 1, 80), spare(one.job, 1, 80)]);
+        let planned =
+            plan(&[one.clone(), two.clone()], &[(&large, 5)], vec![spare(two.job, 1, 80), spare(one.job, 1, 80)]);
         assert_eq!(planned, Plan::default());
     }
 
@@ -371,14 +395,14 @@ mod tests {
         let large = launcher("large", 8, "80GiB");
         let (gang, single) = (Need { hosts: 3, ..need(4, 60) }, need(1, 60));
         let made = |room, spare| {
-            let planned = plan(&[gang, single], &[(&large, room)], spare);
+            let planned = plan(&[gang.clone(), single.clone()], &[(&large, room)], spare);
             planned.make.into_iter().map(|new| (new.job, new.devices)).collect::<Vec<_>>()
         };
         assert_eq!(made(4, Vec::new()), [(gang.job, 4), (gang.job, 4), (gang.job, 4), (single.job, 1)]);
         assert_eq!(made(2, Vec::new()), [], "room is kept for the job that comes first");
         let spares = vec![spare(gang.job, 4, 80), spare(single.job, 8, 80)];
         assert_eq!(made(1, spares.clone()), [(gang.job, 4)]);
-        let planned = plan(&[gang, single], &[(&large, 1)], spares.clone());
+        let planned = plan(&[gang.clone(), single.clone()], &[(&large, 1)], spares.clone());
         assert_eq!((planned.give, planned.cancel), (vec![(spares[1].id, gang.job)], Vec::new()));
         // What a launcher never has at the same time keeps nothing.
         let few = Launcher { max_launches: 2, ..launcher("few", 8, "80GiB") };

@@ -17,6 +17,7 @@ pub mod event;
 pub mod export;
 pub mod field;
 mod flips;
+pub mod gaps;
 pub mod gate;
 pub mod id;
 pub mod inference;

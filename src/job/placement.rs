@@ -14,9 +14,13 @@
 //! there is room for all of it but the weights. Whoever waits for that device lets no more of them onto it. A job that
 //! has crashed runs alone, so that one that brings down its worker brings down others with it only once.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::device::split_name;
 use super::{DeviceStatus, JobId, Timestamp};
@@ -54,8 +58,20 @@ pub struct Slot {
     pub memory_free: u64,
     /// A worker waits for jobs on it.
     pub attended: bool,
+    /// What its machine is one of.
+    pub pool: Option<Arc<str>>,
     /// The jobs that hold it.
     pub holders: Vec<Holder>,
+    /// The job that its machine was started for: no other starts here.
+    pub kept_for: Option<Kept>,
+}
+
+/// A job that waits for machines which were started for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub job: JobId,
+    /// Whether some are on their way, so that it cannot start yet.
+    pub gathers: bool,
 }
 
 impl Slot {
@@ -109,6 +125,11 @@ impl Slot {
         shared.key == base.key && request.memory.saturating_sub(base.bytes) <= room
     }
 
+    /// Whether it is where a job is to run.
+    pub(super) fn serves(&self, request: &Request) -> bool {
+        request.pool.is_none() || request.pool == self.pool
+    }
+
     /// Whether a job could be offered it.
     fn is_open(&self) -> bool {
         self.can(0) || self.shared().is_some()
@@ -116,13 +137,15 @@ impl Slot {
 }
 
 /// A waiting job as placement sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub job: JobId,
     pub priority: i32,
     pub shape: Shape,
     /// Whether fewer devices will do.
     pub elastic: bool,
+    /// What their machines are one of, unless any will do.
+    pub pool: Option<Arc<str>>,
     /// How many bytes it needs on each of them.
     pub memory: u64,
     /// What of it others have in common with it.
@@ -218,7 +241,8 @@ pub struct Placement {
 impl Placement {
     /// Of devices whose hosts and kinds come one after the other.
     pub fn new(slots: Vec<Slot>) -> Self {
-        let claimants = vec![None; slots.len()];
+        let waits = |slot: &Slot| slot.kept_for.filter(|kept| kept.gathers).map(|kept| Claimant::Waits(kept.job));
+        let claimants = slots.iter().map(waits).collect();
         let mut groups: Vec<Range<usize>> = Vec::new();
         for group in slots.chunk_by(|a, b| (a.host(), a.kind()) == (b.host(), b.kind())) {
             let begin = groups.last().map_or(0, |group| group.end);
@@ -271,32 +295,45 @@ impl Placement {
         (0..self.slots.len()).filter(|slot| self.claimants[*slot].is_none())
     }
 
+    fn is_open_to(&self, slot: usize, request: &Request) -> bool {
+        let Slot { kept_for, .. } = self.slots[slot];
+        let is_kept = kept_for.is_some_and(|kept| kept.job != request.job);
+        self.claimants[slot].is_none() && !is_kept && self.slots[slot].serves(request)
+    }
+
+    /// The pools of the devices that are left and could be offered.
+    pub fn open_pools(&self) -> impl Iterator<Item = &Arc<str>> {
+        let open = self.free().map(|slot| &self.slots[slot]).filter(|slot| slot.is_open());
+        open.filter_map(|slot| slot.pool.as_ref())
+    }
+
     /// Offers the free devices to the next job of the queue. Returns the devices on which it can start, in order.
     pub fn offer(&mut self, request: &Request) -> Option<Vec<usize>> {
-        if let Some(usable) = request.shapes().find_map(|shape| self.usable(shape, request.memory)) {
+        if let Some(usable) = request.shapes().find_map(|shape| self.usable(shape, request)) {
             self.promise(&usable, Claimant::Starts(request.job));
             return Some(usable);
         }
         let is_single = request.shape.devices() == 1;
-        let joined = self.free().find(|slot| is_single && self.slots[*slot].joins(request));
+        let joined = (0..self.slots.len())
+            .find(|slot| is_single && self.is_open_to(*slot, request) && self.slots[*slot].joins(request));
         if let Some(slot) = joined {
             self.promise(&[slot], Claimant::Starts(request.job));
             return Some(vec![slot]);
         }
-        let kept = request.shapes().find_map(|shape| self.kept(shape, request.memory));
+        let kept = request.shapes().find_map(|shape| self.kept(shape, request));
         self.promise(&kept.unwrap_or_default(), Claimant::Waits(request.job));
         None
     }
 
     /// The devices on which a job can start: the smallest that are large enough, where fewest stay free for others.
-    fn usable(&self, shape: Shape, memory: u64) -> Option<Vec<usize>> {
+    fn usable(&self, shape: Shape, request: &Request) -> Option<Vec<usize>> {
         let (hosts, each) = (shape.hosts as usize, shape.each as usize);
         // A kind that comes first is taken first.
         self.kinds.iter().find_map(|groups| {
             // As many as there are hosts, the best first.
             let mut best: Vec<((u64, usize), Vec<usize>)> = Vec::new();
             for group in groups {
-                let can = |slot: &usize| self.claimants[*slot].is_none() && self.slots[*slot].can(memory);
+                let can = |slot: &usize| self.is_open_to(*slot, request) && self.slots[*slot].can(request.memory);
                 let mut usable: Vec<usize> = self.groups[*group].clone().filter(can).collect();
                 if usable.len() < each {
                     continue;
@@ -318,17 +355,20 @@ impl Placement {
     }
 
     /// The devices that are kept for a job which waits for more of them: where most of what it needs is free already.
-    fn kept(&self, shape: Shape, memory: u64) -> Option<Vec<usize>> {
-        let (hosts, each) = (shape.hosts as usize, shape.each as usize);
+    fn kept(&self, shape: Shape, request: &Request) -> Option<Vec<usize>> {
+        let (hosts, each, memory) = (shape.hosts as usize, shape.each as usize, request.memory);
         // A device that jobs share comes free only when no more join them.
         let keeps = |slot: &usize| {
             let slot = &self.slots[*slot];
             slot.can(memory) || (slot.shared().is_some() && slot.will(memory))
         };
-        let will = |group: &&usize| self.slots[self.groups[**group].clone()].iter().filter(|s| s.will(memory)).count();
+        let will = |group: &&usize| {
+            let group = &self.slots[self.groups[**group].clone()];
+            group.iter().filter(|slot| slot.serves(request) && slot.will(memory)).count()
+        };
         let of_kind = |groups: &Vec<usize>| {
             let kept = |group: &usize| -> Vec<usize> {
-                let unclaimed = self.groups[*group].clone().filter(|slot| self.claimants[*slot].is_none());
+                let unclaimed = self.groups[*group].clone().filter(|slot| self.is_open_to(*slot, request));
                 let mut kept: Vec<usize> = unclaimed.filter(keeps).collect();
                 // No more than it needs, and those that are free first.
                 kept.sort_by_key(|slot| !self.slots[*slot].can(memory));
@@ -347,204 +387,5 @@ impl Placement {
         for slot in slots {
             self.claimants[*slot] = Some(claimant);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::job::waiting::{WaitCode, explain};
-
-    const GIB: u64 = 1 << 30;
-    const NOW: Timestamp = Timestamp(1_000_000);
-
-    fn slots(memories: &[u64]) -> Vec<Slot> {
-        memories
-            .iter()
-            .enumerate()
-            .map(|(i, gib)| Slot {
-                name: format!("simulated:{i}"),
-                status: DeviceStatus::Idle,
-                memory_total: gib * GIB,
-                memory_free: gib * GIB,
-                attended: true,
-                holders: Vec::new(),
-            })
-            .collect()
-    }
-
-    fn request(devices: u32, gib: u64) -> Request {
-        Request {
-            job: JobId::generate(),
-            priority: 0,
-            shape: Shape::of_one_host(devices),
-            elastic: false,
-            memory: gib * GIB,
-            base: None,
-        }
-    }
-
-    /// A request of 10 GiB, 6 of them in a base.
-    fn sharing(key: i64) -> Request {
-        Request { base: Some(Base { key, bytes: 6 * GIB }), ..request(1, 10) }
-    }
-
-    /// What a job holds that was started.
-    fn hold(slot: &mut Slot, request: &Request) {
-        slot.status = DeviceStatus::Busy;
-        let Request { job, memory, base, .. } = *request;
-        slot.holders.push(Holder { job, memory, base, free_at: None });
-    }
-
-    fn code(placement: &Placement, request: &Request, ahead: Option<JobId>) -> WaitCode {
-        explain(placement, request, ahead, 1, NOW).code
-    }
-
-    #[test]
-    fn a_job_has_its_devices_on_one_host_and_leaves_whole_hosts_to_others() {
-        let names = ["a/cuda:0", "a/cuda:1", "a/cuda:2", "b/cuda:0", "b/cuda:1"];
-        let named = |(slot, name): (Slot, &str)| Slot { name: name.to_owned(), ..slot };
-        let slots: Vec<Slot> = slots(&[80; 5]).into_iter().zip(names).map(named).collect();
-        let mut placement = Placement::new(slots);
-        let placed = placement.offer(&request(2, 10)).unwrap();
-        assert_eq!(placed, [3, 4], "the host on which fewest stay free");
-        assert!(placement.offer(&request(4, 10)).is_none(), "no host has four");
-        assert_eq!(placement.claimants().iter().flatten().count(), 2, "and for one that has none nothing is kept");
-        assert_eq!(placement.offer(&request(3, 10)).unwrap(), [0, 1, 2]);
-    }
-
-    #[test]
-    fn a_job_on_several_hosts_has_as_many_devices_on_each_or_waits_for_them() {
-        let names = ["a/cuda:0", "a/cuda:1", "b/cpu", "c/cuda:0", "c/cuda:1", "d/cuda:0"];
-        let named = |(slot, name): (Slot, &str)| Slot { name: name.to_owned(), ..slot };
-        let mut slots: Vec<Slot> = slots(&[80; 6]).into_iter().zip(names).map(named).collect();
-        let on = |devices, hosts| Request { shape: Shape::new(devices, hosts), ..request(1, 10) };
-        let offered = |slots: &[Slot], request: &Request| Placement::new(slots.to_vec()).offer(request);
-        assert_eq!(offered(&slots, &on(4, 2)), Some(vec![0, 1, 3, 4]));
-        assert_eq!(offered(&slots, &on(2, 2)), Some(vec![0, 5]), "the hosts on which fewest stay free");
-        assert_eq!(offered(&slots, &on(3, 3)), Some(vec![0, 3, 5]), "of one kind");
-        assert_eq!(offered(&slots, &on(4, 4)), None);
-        let elastic = |request: Request| Request { elastic: true, ..request };
-        assert_eq!(offered(&slots, &elastic(on(4, 4))), Some(vec![0, 3, 5]), "as many hosts as there are");
-
-        slots[1].status = DeviceStatus::Busy;
-        let mut placement = Placement::new(slots.clone());
-        let (wide, narrow) = (on(4, 2), request(1, 10));
-        assert_eq!(placement.offer(&wide), None);
-        let kept: Vec<bool> = placement.claimants().iter().map(Option::is_some).collect();
-        assert_eq!(kept, [true, false, false, true, true, false], "where most of it is free already");
-        assert_eq!(placement.offer(&narrow), Some(vec![5]));
-        assert_eq!(code(&placement, &wide, None), WaitCode::DevicesBusy);
-        assert_eq!(offered(&slots, &elastic(wide)), Some(vec![3, 4]), "what is free will do");
-        assert_eq!(offered(&slots[..2], &elastic(request(2, 10))), Some(vec![0]));
-        let told = explain(&Placement::new(slots), &on(9, 3), None, 1, NOW);
-        assert_eq!(told.code, WaitCode::NoDevice);
-        assert!(told.message.contains("3 machines with 3 devices each"), "{}", told.message);
-    }
-
-    #[test]
-    fn a_job_takes_the_smallest_device_that_is_large_enough() {
-        let mut placement = Placement::new(slots(&[80, 24, 80]));
-        assert_eq!(placement.offer(&request(1, 8)), Some(vec![1]));
-        assert_eq!(placement.offer(&request(1, 8)), Some(vec![0]));
-        assert_eq!(placement.largest_left(), 80 * GIB);
-        assert_eq!(placement.offer(&request(1, 40)), Some(vec![2]));
-        assert!(placement.is_exhausted() && placement.largest_left() == 0);
-    }
-
-    #[test]
-    fn a_wide_job_ahead_is_not_overtaken_and_one_that_cannot_run_keeps_nothing() {
-        let mut busy = slots(&[24, 24]);
-        busy[0].status = DeviceStatus::Busy;
-        let (wide, narrow) = (request(2, 1), request(1, 1));
-        let mut placement = Placement::new(busy.clone());
-        assert_eq!((placement.offer(&wide), placement.offer(&narrow)), (None, None));
-        let waiting = explain(&placement, &narrow, Some(wide.job), 2, NOW);
-        assert_eq!((waiting.code, waiting.behind), (WaitCode::DevicesReserved, Some(wide.job)));
-        assert_eq!(waiting.candidates[1].status, DeviceStatus::Reserved);
-
-        for status in [DeviceStatus::Faulted, DeviceStatus::Foreign] {
-            busy[0].status = status;
-            let mut placement = Placement::new(busy.clone());
-            assert_eq!((placement.offer(&wide), placement.offer(&narrow)), (None, Some(vec![1])));
-        }
-        let mut placement = Placement::new(slots(&[24, 24]));
-        assert_eq!(placement.offer(&request(1, 25)), None);
-        assert_eq!(placement.offer(&wide), Some(vec![0, 1]));
-    }
-
-    #[test]
-    fn jobs_with_the_same_base_share_a_device_as_long_as_there_is_room_and_nobody_waits_for_it() {
-        let mut slots = slots(&[20]);
-        hold(&mut slots[0], &sharing(1));
-        let offered = |slots: &[Slot], requests: &[&Request]| {
-            let mut placement = Placement::new(slots.to_vec());
-            requests.iter().map(|request| placement.offer(request).is_some()).collect::<Vec<_>>()
-        };
-        assert_eq!(offered(&slots, &[&sharing(1)]), [true]);
-        assert_eq!(offered(&slots, &[&sharing(2)]), [false], "another model");
-        assert_eq!(offered(&slots, &[&request(1, 1)]), [false], "one that shares nothing");
-        assert_eq!(offered(&slots, &[&request(1, 1), &sharing(1)]), [false, false], "it does not overtake");
-        assert_eq!(
-            offered(&slots, &[&request(1, 30), &sharing(1)]),
-            [false, true],
-            "one that never runs is not in the way"
-        );
-        let wide = Request { shape: Shape::of_one_host(2), ..sharing(1) };
-        assert_eq!(offered(&slots, &[&wide]), [false]);
-
-        hold(&mut slots[0], &sharing(1));
-        assert_eq!(offered(&slots, &[&sharing(1)]), [true], "6 GiB of weights, and 4 of each of three jobs");
-        let large = Request { memory: 13 * GIB, ..sharing(1) };
-        assert_eq!(offered(&slots, &[&large]), [false]);
-        assert_eq!(code(&Placement::new(slots.clone()), &large, None), WaitCode::DevicesBusy);
-        hold(&mut slots[0], &sharing(1));
-        assert_eq!(offered(&slots, &[&sharing(1)]), [false]);
-
-        let mut slots = self::slots(&[20, 24]);
-        hold(&mut slots[0], &sharing(1));
-        let mut placement = Placement::new(slots.clone());
-        assert_eq!(placement.offer(&sharing(1)), Some(vec![1]), "a device of its own is better");
-        assert_eq!(placement.offer(&sharing(1)), Some(vec![0]));
-        slots[0].holders[0].base = None;
-        assert_eq!(offered(&slots[..1], &[&sharing(1)]), [false], "the job there is alone");
-    }
-
-    #[test]
-    fn every_reason_is_told_from_the_others() {
-        let one = request(1, 30);
-        let after = |change: &dyn Fn(&mut Slot)| {
-            let mut slots = slots(&[24, 80]);
-            change(&mut slots[1]);
-            let mut placement = Placement::new(slots);
-            placement.offer(&one);
-            placement
-        };
-        assert_eq!(code(&after(&|_| ()), &one, None), WaitCode::Starting);
-        assert_eq!(code(&after(&|slot| slot.status = DeviceStatus::Busy), &one, None), WaitCode::DevicesBusy);
-        assert_eq!(code(&after(&|slot| slot.status = DeviceStatus::Busy), &one, Some(one.job)), WaitCode::Behind);
-        assert_eq!(code(&after(&|slot| slot.status = DeviceStatus::Faulted), &one, None), WaitCode::DeviceFaulted);
-        assert_eq!(code(&after(&|slot| slot.status = DeviceStatus::Foreign), &one, None), WaitCode::DeviceTaken);
-        assert_eq!(code(&after(&|slot| slot.memory_free = 29 * GIB), &one, None), WaitCode::Memory);
-        assert_eq!(code(&after(&|slot| slot.memory_total = 29 * GIB), &one, None), WaitCode::Memory);
-        assert_eq!(code(&after(&|_| ()), &request(3, 1), None), WaitCode::NoDevice);
-    }
-
-    #[test]
-    fn a_start_is_expected_when_enough_devices_are_told_to_become_free() {
-        let mut slots = slots(&[24, 24, 24]);
-        for (slot, free_at) in slots.iter_mut().zip([Some(5), None, Some(9)]) {
-            hold(slot, &request(1, 1));
-            slot.holders[0].free_at = free_at.map(|seconds| NOW.plus_seconds(seconds));
-        }
-        let start = |devices| {
-            let request = request(devices, 1);
-            let mut placement = Placement::new(slots.clone());
-            placement.offer(&request);
-            explain(&placement, &request, None, 1, NOW).expected_start
-        };
-        assert_eq!(start(1), Some(NOW.plus_seconds(5)));
-        assert_eq!(start(2), Some(NOW.plus_seconds(9)));
-        assert_eq!(start(3), None);
     }
 }

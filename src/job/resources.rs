@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FieldError;
+use super::device::is_host_name;
 use super::placement::Shape;
 
 /// What a job runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceSpec {
     /// How many devices the job holds from its begin to its end. It waits until as many are free together.
@@ -17,6 +18,11 @@ pub struct ResourceSpec {
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = MAX_HOSTS))]
     pub hosts: u32,
+    /// The pool whose machines the job runs on, as their agents or launcher call it; without it on any. A server's own devices
+    /// are in none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9._-]{0,62}$"))]
+    pub pool: Option<String>,
     /// Whether each attempt takes as many of the devices as are free when it begins, at least one. Results depend on how many
     /// that were, within rounding.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -50,7 +56,14 @@ pub const MAX_HOSTS: u32 = 16;
 
 impl Default for ResourceSpec {
     fn default() -> Self {
-        Self { devices: 1, hosts: 1, elastic: false, storage_wait_seconds: STORAGE_WAIT_SECONDS, share_base: false }
+        Self {
+            devices: 1,
+            hosts: 1,
+            pool: None,
+            elastic: false,
+            storage_wait_seconds: STORAGE_WAIT_SECONDS,
+            share_base: false,
+        }
     }
 }
 
@@ -74,6 +87,10 @@ impl ResourceSpec {
                 self.devices, self.hosts
             );
             return Err(vec![FieldError::new("/resources/hosts", "conflict", detail)]);
+        }
+        if self.pool.as_deref().is_some_and(|pool| !is_host_name(pool)) {
+            let detail = "must be 1 to 63 lower-case letters, digits, `-`, `.` and `_`, the first a letter or digit";
+            return Err(vec![FieldError::new("/resources/pool", "invalid_value", detail)]);
         }
         let detail = match (self.share_base, frozen, self.devices) {
             (false, ..) | (true, true, 1) => return Ok(()),

@@ -1,10 +1,11 @@
 //! Why a queued job waits, once [`placement`](super::placement) has offered it its devices.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::device::gibibytes;
-use super::placement::{Claimant, Placement, Request, Shape, Slot};
+use super::placement::{Claimant, Placement, Request, Slot};
 use super::status::names;
 use super::{DeviceStatus, JobId, Timestamp};
 
@@ -67,10 +68,10 @@ pub fn explain(
     now: Timestamp,
 ) -> Waiting {
     let devices = request.least().devices() as usize;
-    let slots = placement.slots();
+    let slots = &*in_pool(placement.slots(), request);
     let idle = slots.iter().filter(|slot| slot.can(request.memory)).count();
     let (code, behind, message) = reason(placement, request, ahead);
-    let mut candidates = slots.to_vec();
+    let mut candidates = placement.slots().to_vec();
     for (slot, claimant) in candidates.iter_mut().zip(placement.claimants()) {
         if matches!(claimant, Some(Claimant::Waits(_))) && slot.status == DeviceStatus::Idle {
             slot.status = DeviceStatus::Reserved;
@@ -95,7 +96,7 @@ pub fn explain(
         message,
         position,
         behind,
-        request: *request,
+        request: request.clone(),
         devices_idle: u32::try_from(idle).unwrap_or(u32::MAX),
         expected_start,
         candidates,
@@ -103,22 +104,25 @@ pub fn explain(
 }
 
 fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (WaitCode, Option<JobId>, String) {
-    let Request { job, memory, .. } = *request;
-    let (slots, least) = (placement.slots(), request.least());
+    let (slots, job, memory, least) = (placement.slots(), request.job, request.memory, request.least());
     if placement.claimants().contains(&Some(Claimant::Starts(job))) {
         return (WaitCode::Starting, None, String::from("devices are free, and a worker is about to take it"));
     }
-    if let Some((code, message)) = hopeless(slots, memory, least) {
+    if let Some((code, message)) = hopeless(slots, request) {
         return (code, None, message);
     }
-    let kept = placement.claimants().iter().zip(slots).find_map(|(claimant, slot)| match claimant {
-        Some(Claimant::Waits(other)) if *other != job && slot.could(memory) && slot.status == DeviceStatus::Idle => {
-            Some((*other, slot))
-        }
-        _ => None,
+    let kept = placement.claimants().iter().zip(slots).find_map(|(claimant, slot)| {
+        let (other, why) = match (claimant, slot.kept_for) {
+            (Some(Claimant::Starts(_)), _) => return None,
+            (_, Some(kept)) => (kept.job, "for which its machine was started, with others that are on their way"),
+            (Some(Claimant::Waits(other)), None) => (*other, "which is ahead and needs several devices"),
+            (None, None) => return None,
+        };
+        let is_kept = other != job && slot.serves(request) && slot.could(memory) && slot.status == DeviceStatus::Idle;
+        is_kept.then_some((other, slot, why))
     });
-    if let Some((other, slot)) = kept {
-        let message = format!("{} is kept free for {other}, which is ahead and needs several devices", slot.name);
+    if let Some((other, slot, why)) = kept {
+        let message = format!("{} is kept free for {other}, {why}", slot.name);
         return (WaitCode::DevicesReserved, Some(other), message);
     }
     if let Some(ahead) = ahead {
@@ -126,7 +130,7 @@ fn reason(placement: &Placement, request: &Request, ahead: Option<JobId>) -> (Wa
     }
     let held: Vec<String> = slots
         .iter()
-        .filter(|slot| slot.could(memory) && slot.status == DeviceStatus::Busy)
+        .filter(|slot| slot.serves(request) && slot.could(memory) && slot.status == DeviceStatus::Busy)
         .map(|slot| match slot.holders.first() {
             None => slot.name.clone(),
             Some(holder) => format!("{} ({})", slot.name, holder.job),
@@ -150,14 +154,29 @@ fn most_on_hosts(slots: &[Slot], hosts: u32, condition: impl Fn(&Slot) -> bool) 
     by_kind.into_values().map(most).max().unwrap_or(0)
 }
 
+/// The devices where a job is to run.
+fn in_pool<'a>(slots: &'a [Slot], request: &Request) -> Cow<'a, [Slot]> {
+    if request.pool.is_none() {
+        return Cow::Borrowed(slots);
+    }
+    slots.iter().filter(|slot| slot.serves(request)).cloned().collect()
+}
+
 /// Whether a job could start on these devices once what runs there has ended.
 pub fn can_start_once(slots: &[Slot], request: &Request) -> bool {
-    hopeless(slots, request.memory, request.least()).is_none()
+    hopeless(slots, request).is_none()
 }
 
 /// Why the end of no running job would let a job start, if that is so.
-fn hopeless(slots: &[Slot], memory: u64, needs: Shape) -> Option<(WaitCode, String)> {
+fn hopeless(slots: &[Slot], request: &Request) -> Option<(WaitCode, String)> {
+    let slots = &*in_pool(slots, request);
+    let (memory, needs) = (request.memory, request.least());
     let (hosts, each) = (needs.hosts, needs.each as usize);
+    if let (Some(pool), []) = (&request.pool, slots) {
+        let message =
+            format!("it needs {needs} in the pool `{pool}`, which has none; start an agent with --pool {pool}");
+        return Some((WaitCode::NoDevice, message));
+    }
     let large: Vec<&Slot> = slots.iter().filter(|slot| slot.could(memory)).collect();
     let most = most_on_hosts(slots, hosts, |_| true);
     if most < each {

@@ -300,7 +300,14 @@ impl Post {
         let longest = (self.idle_seconds(launch, launches) * 1000).cast_signed() + START_MILLISECONDS;
         let is_ill = launch.began_at.is_some_and(|at| now.0 - at.0 > longest);
         let runs = status == LaunchStatus::Running;
-        (launch.claimed_at.is_none() && !is_ill).then_some(Spare { id, job, devices, memory, runs })
+        (launch.claimed_at.is_none() && !is_ill).then_some(Spare {
+            id,
+            job,
+            devices,
+            memory,
+            pool: launch.launcher.clone(),
+            runs,
+        })
     }
 
     /// For how many seconds the machine of a launch waits for a job.

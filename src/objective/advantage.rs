@@ -12,9 +12,10 @@
 //! | rloo | qG/(G-1) | -pG/(G-1) | pqG/(G-1) | same |
 //! | group_std | sqrt(q/p) | -sqrt(p/q) | sqrt(pq) | same |
 //! | maxrl | q/p | -1 | q | q |
-//! | pass_at_k {k} | k q^k | -k p q^(k-1) | k p q^k | same |
+//! | pass_at_k {k} | k q^k | -k p q^(k-1) | k p q^k | same (expected values, at the policy's own p) |
 //! | power {alpha} | q^alpha | -p q^(alpha-1) | p q^alpha | same |
 //! | asym {delta} | q | -p/delta | pq | pq/delta |
+//! | focal {alpha, delta} | q^alpha | -p q^(alpha-1)/delta | p q^alpha | p q^alpha/delta |
 //! | fade | q^alpha | -p q^(alpha-1)/delta | p q^alpha | p q^alpha/delta |
 //!
 //! Rewards between 0 and 1 count in proportion; p is then their mean.
@@ -48,9 +49,13 @@ pub enum Advantage {
     Rloo,
     /// Standardised within the group (GRPO, arXiv 2402.03300).
     GroupStd,
+    /// The same with the sample standard deviation, of G - 1, as many libraries have it.
+    GroupStdSample,
     /// The reward minus the group's mean, divided by that mean.
     Maxrl,
-    /// The gradient of pass@k.
+    /// The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is
+    /// compared with subsets of the others (combinatorial leave-one-out, arXiv 2505.15201). `k` is at most the group's
+    /// size; above it, it is taken for that.
     PassAtK {
         #[schemars(range(min = 1, max = 1024))]
         k: u32,
@@ -62,6 +67,13 @@ pub enum Advantage {
     },
     /// The mean advantage with failures divided by `delta`.
     Asym {
+        #[schemars(extend("exclusiveMinimum" = 0.0))]
+        delta: f64,
+    },
+    /// Power and asymmetry together, as FADE has them at one moment of its schedule.
+    Focal {
+        #[schemars(range(min = 1.0))]
+        alpha: f64,
         #[schemars(extend("exclusiveMinimum" = 0.0))]
         delta: f64,
     },
@@ -78,8 +90,6 @@ pub fn advantages(advantage: &Advantage, rewards: &[f64], eps: f64) -> Vec<f64> 
         return vec![0.0; rewards.len()];
     }
     let (size, p) = (rewards.len() as f64, mean(rewards));
-    // Rewards outside [0, 1] must not take a power of a negative number.
-    let q = (1.0 - p).max(0.0);
     let each = |of: &dyn Fn(f64) -> f64| rewards.iter().map(|r| of(*r)).collect();
     match advantage {
         Advantage::Reinforce => each(&|r| r),
@@ -91,13 +101,59 @@ pub fn advantages(advantage: &Advantage, rewards: &[f64], eps: f64) -> Vec<f64> 
             let std = population_std(rewards);
             each(&|r| (r - p) / (std + eps))
         }
+        Advantage::GroupStdSample => {
+            let std = population_std(rewards) * (size / (size - 1.0)).sqrt();
+            each(&|r| (r - p) / (std + eps))
+        }
         Advantage::Maxrl if p > 0.0 => each(&|r| (r - p) / p),
         Advantage::Maxrl => vec![0.0; rewards.len()],
-        Advantage::PassAtK { k } => each(&|r| f64::from(*k) * q.powi(*k as i32 - 1) * (r - p)),
+        Advantage::PassAtK { k } => best_of_k(rewards, (*k as usize).min(rewards.len())),
         Advantage::Power { alpha } => focal(rewards, *alpha, 1.0),
         Advantage::Asym { delta } => focal(rewards, 1.0, *delta),
+        Advantage::Focal { alpha, delta } => focal(rewards, *alpha, *delta),
         Advantage::Fade(_) => focal(rewards, 1.0, 1.0),
     }
+}
+
+/// For each of G completions, with S the subsets of the others of size k - 1 and T those of size k:
+/// `k E_S[max(r, S) - max S] - E_T[max T - second max T]`, where the maximum of nothing is 0. The first term is the unbiased
+/// estimate of the gradient of E max of k; the second one, in which the completion has no part, is its expected value and
+/// takes away variance. With k = G there is no T, and nothing is taken away.
+fn best_of_k(rewards: &[f64], k: usize) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..rewards.len()).collect();
+    order.sort_by(|a, b| rewards[*a].total_cmp(&rewards[*b]));
+    let others = rewards.len() - 1;
+    let largest = k - 1;
+    // The chances that the largest of a subset, and its second largest, are the j-th smallest of the others.
+    let (first, baseline) = (order_chances(others, largest, 1), [1, 2].map(|rank| order_chances(others, k, rank)));
+    let mut advantages = vec![0.0; rewards.len()];
+    for (place, i) in order.iter().enumerate() {
+        let sorted = |j: usize| rewards[order[if j < place { j } else { j + 1 }]];
+        let expected = |chances: &[f64]| (0..others).map(|j| chances[j] * sorted(j)).sum::<f64>();
+        let own = rewards[*i];
+        let gain =
+            if largest == 0 { own } else { (0..others).map(|j| first[j] * (own - sorted(j)).max(0.0)).sum::<f64>() };
+        advantages[*i] = k as f64 * gain - (expected(&baseline[0]) - expected(&baseline[1]));
+    }
+    advantages
+}
+
+/// For each j below `count` the chance that the number of rank `rank` (1 is the largest) of `size` numbers out of `count` is the
+/// j-th smallest: `C(j, size - rank) C(count - 1 - j, rank - 1) / C(count, size)`; zeros where there is none.
+fn order_chances(count: usize, size: usize, rank: usize) -> Vec<f64> {
+    let mut chances = vec![0.0; count];
+    if size < rank || size > count {
+        return chances;
+    }
+    // From the largest j on which it can fall, whose chance is a product of shares, downwards by quotients.
+    let top = count - rank;
+    let shares = (0..rank).map(|i| (size - i) as f64 / (count - i) as f64);
+    chances[top] = shares.product();
+    for j in (size - rank..top).rev() {
+        let (below, above) = ((j + 1 - (size - rank)) as f64 / (j + 1) as f64, (count - 1 - j) as f64);
+        chances[j] = chances[j + 1] * below * above / (above - (rank - 1) as f64);
+    }
+    chances
 }
 
 /// `(1 - r_mean)^(alpha - 1)` times `r - r_mean`, the latter divided by `delta` where it is negative.
@@ -189,13 +245,25 @@ mod tests {
             Advantage::Mean => (q, -p),
             Advantage::Rloo => (q * size / (size - 1.0), -p * size / (size - 1.0)),
             Advantage::GroupStd => ((q / p).sqrt(), -(p / q).sqrt()),
+            Advantage::GroupStdSample => {
+                let less = ((size - 1.0) / size).sqrt();
+                ((q / p).sqrt() * less, -(p / q).sqrt() * less)
+            }
             Advantage::Maxrl => (q / p, -1.0),
             Advantage::PassAtK { k } => {
-                let k = f64::from(*k);
-                (k * q.powf(k), -k * p * q.powf(k - 1.0))
+                // The chance that so many of the others, of whom some fail, all fail.
+                let none = |failures: usize, of: usize| {
+                    (0..of).map(|i| failures.saturating_sub(i) as f64 / (size - 1.0 - i as f64)).product::<f64>()
+                };
+                let (k, failures) = ((*k as usize).min(size as usize), (q * size).round() as usize);
+                let has_rest = k < size as usize;
+                let success = if has_rest { none(failures, k) } else { none(failures, k - 1) };
+                let failure = if has_rest { none(failures - 1, k) - none(failures - 1, k - 1) } else { 0.0 };
+                (k as f64 * success, k as f64 * failure)
             }
             Advantage::Power { alpha } => (q.powf(*alpha), -p * q.powf(alpha - 1.0)),
             Advantage::Asym { delta } => (q, -p / delta),
+            Advantage::Focal { alpha, delta } => (q.powf(*alpha), -p * q.powf(alpha - 1.0) / delta),
             Advantage::Fade(_) => (q, -p),
         }
     }
@@ -208,10 +276,12 @@ mod tests {
             Advantage::Mean,
             Advantage::Rloo,
             Advantage::GroupStd,
+            Advantage::GroupStdSample,
             Advantage::Maxrl,
             Advantage::PassAtK { k: 4 },
             Advantage::Power { alpha: 2.5 },
             Advantage::Asym { delta: 0.4 },
+            Advantage::Focal { alpha: 1.7, delta: 0.6 },
             Advantage::Fade(Schedule::default()),
         ]
     }
@@ -237,15 +307,82 @@ mod tests {
         }
     }
 
-    /// pass@k of a group with success rate p is 1 - (1 - p)^k; with a policy that is a coin of logit x, the expected
-    /// score-function gradient with this advantage is its derivative.
+    /// Over all groups that a policy can draw, with their chances: the expected advantage of a completion with reward
+    /// `own` beside others that are drawn, and the expected score-function gradient for the logits of the rewards.
+    fn enumerated(chances: &[(f64, f64)], size: u32, of: &dyn Fn(&[f64]) -> Vec<f64>) -> (Vec<f64>, Vec<f64>) {
+        let kinds = chances.len();
+        let (mut expected, mut gradient) = (vec![0.0; kinds], vec![0.0; kinds]);
+        for number in 0..kinds.pow(size) {
+            let drawn: Vec<usize> = (0..size).map(|place| number / kinds.pow(place) % kinds).collect();
+            let chance: f64 = drawn.iter().map(|kind| chances[*kind].1).product();
+            let got = of(&drawn.iter().map(|kind| chances[*kind].0).collect::<Vec<_>>());
+            expected[drawn[0]] += chance / chances[drawn[0]].1 * got[0];
+            for (kind, a) in drawn.iter().zip(&got) {
+                for (logit, slope) in gradient.iter_mut().enumerate() {
+                    let score = f64::from(u8::from(logit == *kind)) - chances[logit].1;
+                    *slope += chance * a * score / f64::from(size);
+                }
+            }
+        }
+        (expected, gradient)
+    }
+
+    /// pass@k of a policy with success rate p is 1 - (1 - p)^k, of which the expected gradient is the derivative, and the
+    /// expected advantages are the row of the table; with q^(k - 1) of the group itself neither is so.
     #[test]
-    fn the_pass_at_k_advantage_is_the_gradient_of_pass_at_k() {
-        let (p, k) = (0.3_f64, 4.0_f64);
-        let (success, failure) = closed_form(&Advantage::PassAtK { k: 4 }, p, 8.0);
-        let gradient = p * success * (1.0 - p) + (1.0 - p) * failure * -p;
-        let expected = k * (1.0 - p).powf(k - 1.0) * p * (1.0 - p);
-        assert!((gradient - expected).abs() < 1e-12);
+    fn the_pass_at_k_advantage_is_the_gradient_of_pass_at_k_without_bias() {
+        for (p, size) in [(0.3_f64, 5_u32), (0.1, 4), (0.7, 8)] {
+            let q = 1.0 - p;
+            for k in 1..=size {
+                let of = |rewards: &[f64]| advantages(&Advantage::PassAtK { k }, rewards, 0.0);
+                let (expected, gradient) = enumerated(&[(0.0, q), (1.0, p)], size, &of);
+                let slope = f64::from(k) * q.powi(k as i32 - 1) * p * q;
+                assert!((gradient[1] - slope).abs() < 1e-12, "{p} {size} {k}: {gradient:?} against {slope}");
+                if k < size {
+                    let row = [-f64::from(k) * p * q.powi(k as i32 - 1), f64::from(k) * q.powi(k as i32)];
+                    assert!((0..2).all(|i| (expected[i] - row[i]).abs() < 1e-12), "{expected:?} against {row:?}");
+                }
+                let plugged = |rewards: &[f64]| {
+                    let p = mean(rewards);
+                    rewards.iter().map(|r| f64::from(k) * (1.0 - p).powi(k as i32 - 1) * (r - p)).collect()
+                };
+                let (_, biased) = enumerated(&[(0.0, q), (1.0, p)], size, &plugged);
+                assert!((biased[1] - slope).abs() > 1e-3, "{p} {size} {k}: {biased:?} against {slope}");
+            }
+        }
+    }
+
+    /// With graded rewards it is the gradient of the expected largest of k.
+    #[test]
+    fn graded_rewards_give_the_gradient_of_the_largest_of_k() {
+        let chances = [(-0.5, 0.2), (0.1, 0.5), (0.8, 0.3)];
+        let best = |weights: &[f64; 3], k: i32| {
+            let total: f64 = weights.iter().sum();
+            let below = |kind: usize| weights[..kind].iter().sum::<f64>() / total;
+            (0..3).map(|kind| chances[kind].0 * (below(kind + 1).powi(k) - below(kind).powi(k))).sum::<f64>()
+        };
+        for k in 1..=4_u32 {
+            let of = |rewards: &[f64]| advantages(&Advantage::PassAtK { k }, rewards, 0.0);
+            let (_, gradient) = enumerated(&chances, 4, &of);
+            for logit in 0..3 {
+                let moved = |by: f64| {
+                    let mut weights = chances.map(|(_, chance)| chance);
+                    weights[logit] *= by.exp();
+                    best(&weights, k as i32)
+                };
+                let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((gradient[logit] - slope).abs() < 1e-8, "{k} {logit}: {gradient:?} against {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_groups_stay_finite() {
+        let rewards: Vec<f64> = (0..1024).map(|i| f64::from(u8::from(i % 100 == 0))).collect();
+        for k in [1, 2, 64, 1023, 1024] {
+            let got = advantages(&Advantage::PassAtK { k }, &rewards, 0.0);
+            assert!(got.iter().all(|a| a.is_finite() && a.abs() <= 2.0 * f64::from(k)), "{k}");
+        }
     }
 
     #[test]

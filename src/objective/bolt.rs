@@ -8,6 +8,9 @@
 //! L   = - (1/N_seq) sum_i w_i sum_t m l                                 ("token": divided by N_tok instead)
 //! ```
 //!
+//! `weights` offers what the paper compares with: one partition function for all completions of a step, none at all,
+//! `exp((r - mean r)/beta)`, or 1 from a reward on and 0 below.
+//!
 //! One round is plain weighted SFT on stored completions. With K rounds the last policy becomes the reference, which
 //! is mirror descent in KL: `pi_K ~ pi_0 exp(K r/beta)`. `reference: "initial"` keeps the first one; then the
 //! density ratio enters, `w_i ~ exp(r_i/beta) prod_t pi_ref/behavior`, normalised within the group.
@@ -17,11 +20,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::frontier::MIN_BETA;
-use super::math::{boltzmann_weights, is_zero_spread};
+use super::math::{boltzmann_weights, is_zero_spread, log_mean_exp, mean};
 use super::{
-    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepTotals, StoredRollouts, TokenBatch,
-    Warning, frontier, surrogate,
+    Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StepTotals, StoredRollouts,
+    TokenBatch, Warning, frontier, surrogate,
 };
+use crate::job::field::{FieldError, Fields};
 use crate::job::spec::{MAX_STEPS, TrainSpec};
 
 pub const SUMMARY: &str = "Samples completions, weights them by exp(reward/beta) within their group and imitates them: reward \
@@ -43,6 +47,7 @@ pub struct Config {
     pub reference: Reference,
     pub normalization: Normalization,
     pub zero_spread: ZeroSpread,
+    pub weights: Weights,
 }
 
 impl Default for Config {
@@ -54,6 +59,7 @@ impl Default for Config {
             reference: Reference::Previous,
             normalization: Normalization::Sequence,
             zero_spread: ZeroSpread::Keep,
+            weights: Weights::Group,
         }
     }
 }
@@ -88,7 +94,36 @@ pub enum ZeroSpread {
     Skip,
 }
 
+/// What a completion is weighted by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// `exp(r/beta)` by its mean in the group.
+    Group,
+    /// `exp(r/beta)` by its mean over all completions of the step, so that prompts count by what they earn.
+    Step,
+    /// `exp(r/beta)`, with an exponent of at most 80.
+    Raw,
+    /// `exp((r - mean r)/beta)`, with an exponent of at most 80.
+    Advantage,
+    /// 1 for a reward of at least so much, otherwise 0.
+    Threshold(f64),
+}
+
+/// `exp` of it is a number in f32 that leaves room for sums.
+const LARGEST_EXPONENT: f64 = 80.0;
+
 impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        let mut fields = Fields::below(pointer);
+        fields.require(
+            self.weights == Weights::Group || self.reference == Reference::Previous,
+            "weights",
+            "must be \"group\" with `reference` \"initial\": ratios to it are normalised within a group alone",
+        );
+        fields.finish()
+    }
+
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }
@@ -106,6 +141,13 @@ impl Settings for Config {
                 "temperature, top_p, top_k, `weights` and `cache` change the distribution that is sampled, and with it the \
                  reference that the target tilts; use temperature 1, top_p 1, top_k 0 and neither of the two for the model \
                  itself",
+            ));
+        }
+        if self.weights != Weights::Group {
+            warnings.push((
+                "/objective/weights",
+                "departure",
+                "weights that are not normalised within each group have another target than the reward-tilted reference",
             ));
         }
         if self.zero_spread == ZeroSpread::Skip {
@@ -128,10 +170,12 @@ impl Settings for Config {
 pub struct Bolt {
     config: Config,
     plan: Plan,
+    /// Logarithm of the mean of `exp(r/beta)` over the step's completions.
+    log_partition: f64,
 }
 
 fn build(config: Config, train: &TrainSpec) -> Bolt {
-    Bolt { plan: Plan::rounds(config.rounds, config.group_size, train), config }
+    Bolt { plan: Plan::rounds(config.rounds, config.group_size, train), config, log_partition: 0.0 }
 }
 
 impl Objective for Bolt {
@@ -144,18 +188,36 @@ impl Objective for Bolt {
         self.plan
     }
 
+    fn begin_step(&mut self, step: &StepStatistics<'_>) {
+        let scores: Vec<f64> = step.rewards.iter().map(|reward| reward / self.config.beta).collect();
+        self.log_partition = if scores.is_empty() { 0.0 } else { log_mean_exp(&scores) };
+    }
+
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
         if self.config.zero_spread == ZeroSpread::Skip && is_zero_spread(group.rewards) {
             return vec![None; group.rewards.len()];
         }
         let beta = self.config.beta;
+        let exponential = |score: f64| score.min(LARGEST_EXPONENT).exp();
         let scores: Vec<f64> = match self.config.reference {
             Reference::Initial if !group.reference_log_ratios.is_empty() => {
                 group.rewards.iter().zip(group.reference_log_ratios).map(|(r, ratio)| r / beta + ratio).collect()
             }
             Reference::Initial | Reference::Previous => group.rewards.iter().map(|r| r / beta).collect(),
         };
-        boltzmann_weights(&scores).into_iter().map(Some).collect()
+        let weights: Vec<f64> = match self.config.weights {
+            Weights::Group => boltzmann_weights(&scores),
+            Weights::Step => scores.iter().map(|score| exponential(score - self.log_partition)).collect(),
+            Weights::Raw => scores.into_iter().map(exponential).collect(),
+            Weights::Advantage => {
+                let center = mean(group.rewards) / beta;
+                scores.iter().map(|score| exponential(score - center)).collect()
+            }
+            Weights::Threshold(least) => {
+                group.rewards.iter().map(|reward| f64::from(u8::from(*reward >= least))).collect()
+            }
+        };
+        weights.into_iter().map(Some).collect()
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
@@ -177,7 +239,7 @@ impl Objective for Bolt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objective::math::{ess_share, mean};
+    use crate::objective::math::ess_share;
 
     fn credit(config: Config, group: Group<'_>) -> Vec<Option<f64>> {
         build(config, &TrainSpec::default()).credit(&group)
@@ -192,6 +254,33 @@ mod tests {
         assert_eq!(weights(Config::default(), &[1.0, 1.0, 1.0]), [1.0; 3]);
         let skip = Config { zero_spread: ZeroSpread::Skip, ..Config::default() };
         assert_eq!(credit(skip, Group { rewards: &[0.0, 0.0], reference_log_ratios: &[] }), [None, None]);
+    }
+
+    #[test]
+    fn the_weights_that_the_paper_compares_with_are_what_they_say() {
+        let (beta, rewards) = (0.5_f64, [0.0, 1.0, 0.4]);
+        let of = |weights| {
+            let mut bolt = build(Config { beta, weights, ..Config::default() }, &TrainSpec::default());
+            let all = [0.0, 1.0, 0.4, 1.0, 1.0, 1.0];
+            bolt.begin_step(&StepStatistics { rewards: &all, ..StepStatistics::default() });
+            let credit = bolt.credit(&Group { rewards: &rewards, reference_log_ratios: &[] });
+            credit.into_iter().flatten().collect::<Vec<f64>>()
+        };
+        let exp = |r: f64| (r / beta).exp();
+        let (own, step) = ((exp(0.0) + exp(1.0) + exp(0.4)) / 3.0, (exp(0.0) + 4.0 * exp(1.0) + exp(0.4)) / 6.0);
+        let cases = [
+            (Weights::Group, rewards.map(|r| exp(r) / own)),
+            (Weights::Step, rewards.map(|r| exp(r) / step)),
+            (Weights::Raw, rewards.map(exp)),
+            (Weights::Advantage, rewards.map(|r| exp(r - 1.4 / 3.0))),
+            (Weights::Threshold(0.4), [0.0, 1.0, 1.0]),
+        ];
+        for (weights, expected) in cases {
+            let got = of(weights);
+            assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{weights:?}: {got:?}");
+        }
+        let cold = Config { beta: 1e-3, weights: Weights::Raw, ..Config::default() };
+        assert!(weights(cold, &[1.0, 0.0]).iter().all(|weight| (*weight as f32).is_finite()));
     }
 
     #[test]

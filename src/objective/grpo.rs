@@ -47,11 +47,14 @@ impl Default for Config {
     }
 }
 
-/// Whether advantages are divided by the group's standard deviation.
+/// The standard deviation that a group's advantages are divided by, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
+    /// Of the population, of G.
     Std,
+    /// Of a sample, of G - 1, as many libraries have it.
+    SampleStd,
     None,
 }
 
@@ -91,6 +94,7 @@ impl Objective for Grpo {
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
         let advantage = match self.config.scale {
             Scale::Std => Advantage::GroupStd,
+            Scale::SampleStd => Advantage::GroupStdSample,
             Scale::None => Advantage::Mean,
         };
         advantages(&advantage, group.rewards, EPS).into_iter().map(Some).collect()

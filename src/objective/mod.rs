@@ -165,6 +165,8 @@ pub struct StepStatistics<'a> {
     /// Per token policy - behavior log-probability; empty when the policy is the one that sampled, so that all are 0,
     /// or when [`Needs::log_ratios`] is not set.
     pub log_ratios: &'a [f64],
+    /// The policy is the one that sampled.
+    pub on_policy: bool,
 }
 
 /// What a step's loss is divided by, counted over all its micro-batches.
@@ -474,6 +476,8 @@ mod tests {
             "/objective/baseline/top_k"
         );
         assert_eq!(pointer(json!({"type": "fade", "entropy_target": "low"})), "/objective/entropy_target");
+        let ratios = json!({"type": "bolt", "weights": "raw", "reference": "initial"});
+        assert_eq!(pointer(ratios), "/objective/weights");
         for group_method in ["grpo", "fade", "p3o", "policy_gradient"] {
             assert_eq!(pointer(json!({"type": group_method, "group_size": 1})), "/objective/group_size");
         }

@@ -5,12 +5,17 @@
 //! A   = (r - mean r) / (std r + 1e-8)                                   or any other advantage
 //! rho = exp(l - mu)
 //! e   = (sum rho)^2 / (n sum rho^2)                                     over the n tokens of the step, detached
-//! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m k3(l, mu) ] / N_tok
+//! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m k3(l, mu) ] / N_tok          kl_estimator "k3"
+//! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m (rho log rho - rho + 1) ] / N_tok          "importance"
 //! ```
 //!
-//! On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved from
+//! with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0. On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved from
 //! the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. There is no clip
 //! range and no KL coefficient to tune.
+//!
+//! The penalty as it was published averages k3 over completions of the behavior policy, which estimates chi2(mu || pi) -
+//! KL(mu || pi); what "importance" averages estimates KL(pi || mu) without bias, which is far smaller where the policy
+//! has all but given up what was sampled.
 
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
@@ -18,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, Estimator};
 use super::math::ess_of_log_ratios;
-use super::surrogate::{k3, log_ratio, score};
+use super::surrogate::{importance_kl, k3, log_ratio, score};
 use super::{
     Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
     Warning,
@@ -40,11 +45,16 @@ pub struct Config {
     pub group_size: u32,
     pub advantage: Advantage,
     pub ess_scope: EssScope,
+    pub kl_estimator: KlEstimator,
+    /// Weight of a KL penalty against the model the job started from, beside the one against the behavior policy.
+    #[schemars(range(min = 0.0))]
+    pub kl_coef: f64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { group_size: 8, advantage: Advantage::GroupStd, ess_scope: EssScope::Step }
+        let (ess_scope, kl_estimator) = (EssScope::Step, KlEstimator::K3);
+        Self { group_size: 8, advantage: Advantage::GroupStd, ess_scope, kl_estimator, kl_coef: 0.0 }
     }
 }
 
@@ -56,6 +66,16 @@ pub enum EssScope {
     Step,
     /// Those of each micro-batch, as in the authors' code; the result depends on `train.micro_batch_tokens`.
     MicroBatch,
+}
+
+/// What holds the policy back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KlEstimator {
+    /// As published: k3 over completions of the behavior policy, an estimate of chi2(mu || pi) - KL(mu || pi).
+    K3,
+    /// `rho log rho - rho + 1`, an unbiased estimate of KL(pi || mu).
+    Importance,
 }
 
 impl Settings for Config {
@@ -81,16 +101,19 @@ pub struct P3o {
     advantage: Estimator,
     /// Effective sample size of the step under way, as a share of its tokens.
     ess: f64,
+    /// Whether the policy may differ from the one that sampled the step's completions.
+    may_differ: bool,
 }
 
 fn build(config: Config, train: &TrainSpec) -> P3o {
     let advantage = Estimator::new(&config.advantage);
-    P3o { plan: Plan::online(config.group_size, train), advantage, config, ess: 1.0 }
+    P3o { plan: Plan::online(config.group_size, train), advantage, config, ess: 1.0, may_differ: true }
 }
 
 impl Objective for P3o {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, groups: true, log_ratios: self.config.ess_scope == EssScope::Step, ..Needs::default() }
+        let log_ratios = self.config.ess_scope == EssScope::Step;
+        Needs { verifier: true, groups: true, reference: self.config.kl_coef > 0.0, log_ratios, ..Needs::default() }
     }
 
     fn estimator(&self) -> Option<&Estimator> {
@@ -108,6 +131,7 @@ impl Objective for P3o {
     fn begin_step(&mut self, step: &StepStatistics<'_>) {
         self.advantage.begin_step(step);
         self.ess = ess_of_log_ratios(step.log_ratios);
+        self.may_differ = !step.on_policy;
     }
 
     fn credit(&self, group: &Group<'_>) -> Vec<Option<f64>> {
@@ -121,11 +145,26 @@ impl Objective for P3o {
         };
         let capped = log_ratio(batch)?.detach().exp()?.minimum(ess as f32)?;
         let gain = score(batch, &(capped * batch.credit)?)?;
-        (k3(batch, batch.behavior_logprobs)? * (1.0 - ess))? - gain
+        let distance = match self.config.kl_estimator {
+            KlEstimator::K3 => k3(batch, batch.behavior_logprobs)?,
+            KlEstimator::Importance => importance_kl(batch)?,
+        };
+        let loss = ((distance * (1.0 - ess))? - gain)?;
+        match batch.reference_logprobs.filter(|_| self.config.kl_coef > 0.0) {
+            None => Ok(loss),
+            Some(reference) => loss + (k3(batch, reference)? * self.config.kl_coef)?,
+        }
     }
 
     fn learns_without_credit(&self) -> bool {
-        self.config.ess_scope == EssScope::Step && self.ess < 1.0
+        if self.config.kl_coef > 0.0 {
+            return true;
+        }
+        match self.config.ess_scope {
+            EssScope::Step => self.ess < 1.0,
+            // What it is in each micro-batch is known only there.
+            EssScope::MicroBatch => self.may_differ,
+        }
     }
 
     fn step_report(&self) -> Statistics {
@@ -148,6 +187,51 @@ fn micro_batch_ess(batch: &TokenBatch<'_>) -> TensorResult<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Over all tokens of two, each counted as often as the behavior policy draws it.
+    #[test]
+    fn the_importance_estimator_is_the_kl_divergence_and_k3_is_another() {
+        let (mu, pi) = ([0.9_f64, 0.1], [0.999_f64, 0.001]);
+        let tensor = |values: &[f64]| {
+            let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+            Tensor::new(values, &candle_core::Device::Cpu).unwrap()
+        };
+        let logs = |p: [f64; 2]| tensor(&p.map(f64::ln));
+        let (policy, behavior, credit, mask) = (logs(pi), logs(mu), tensor(&[0.0; 2]), tensor(&mu));
+        let batch = TokenBatch {
+            policy_logprobs: &policy,
+            behavior_logprobs: &behavior,
+            reference_logprobs: None,
+            teacher: None,
+            credit: &credit,
+            mask: &mask,
+        };
+        // The mask weighs the tokens; ratios are taken where it is not zero.
+        let whole = TokenBatch { mask: &tensor(&[1.0; 2]), ..batch };
+        let weighted = |of: &dyn Fn(&TokenBatch<'_>) -> Tensor| -> f64 {
+            (0..2)
+                .map(|token| {
+                    let only = tensor(&[0, 1].map(|i| f64::from(u8::from(i == token))));
+                    mu[token] * f64::from(of(&TokenBatch { mask: &only, ..whole }).to_scalar::<f32>().unwrap())
+                })
+                .sum()
+        };
+        let kl = |p: [f64; 2], q: [f64; 2]| (0..2).map(|i| p[i] * (p[i] / q[i]).ln()).sum::<f64>();
+        let chi2 = (0..2).map(|i| mu[i] * mu[i] / pi[i]).sum::<f64>() - 1.0;
+        let importance = weighted(&|batch| importance_kl(batch).unwrap());
+        assert!((importance - kl(pi, mu)).abs() < 1e-5 && (importance - 0.0997).abs() < 1e-4, "{importance}");
+        let published = weighted(&|batch| k3(batch, batch.behavior_logprobs).unwrap());
+        assert!((published - (chi2 - kl(mu, pi))).abs() < 1e-4 && (published - 9.44).abs() < 0.01, "{published}");
+    }
+
+    #[test]
+    fn with_an_ess_of_each_micro_batch_only_steps_on_the_policys_own_completions_are_skipped() {
+        let mut p3o = build(Config { ess_scope: EssScope::MicroBatch, ..Config::default() }, &TrainSpec::default());
+        for on_policy in [true, false] {
+            p3o.begin_step(&StepStatistics { on_policy, ..StepStatistics::default() });
+            assert_eq!(p3o.learns_without_credit(), !on_policy);
+        }
+    }
 
     #[test]
     fn the_effective_sample_size_falls_as_the_policy_moves_away() {

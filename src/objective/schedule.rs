@@ -24,7 +24,7 @@ macro_rules! scheduled {
         $(#[$doc])*
         pub struct $name {
             $($(#[$before_doc])* pub $before: $before_type,)*
-            /// Weight of a new step in the running averages.
+            /// Weight of a new step in the running averages; with 0.02 they follow within about 100 steps.
             #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
             pub ema: f64,
             /// Largest exponent of the difficulty axis; 1 turns it off.
@@ -114,6 +114,11 @@ pub enum EntropyScale {
     Relative,
 }
 
+/// A delta above which failures count as good as once.
+const IDLE_DELTA: f64 = 0.95;
+/// After so many steps with one it is said.
+const IDLE_STEPS: u64 = 20;
+
 /// The running averages and what follows from them.
 #[derive(Clone, Debug)]
 pub struct Averages {
@@ -125,11 +130,23 @@ pub struct Averages {
     initial_entropy: Option<f64>,
     /// A reward outside {0, 1} was seen.
     graded_rewards: bool,
+    /// The last step's entropy.
+    last_entropy: Option<f64>,
+    /// Steps in a row, up to the last, at which delta was as good as 1.
+    idle_steps: u64,
 }
 
 impl Averages {
     pub fn new(schedule: Schedule) -> Self {
-        Self { schedule, solve_rate: 0.5, entropy: None, initial_entropy: None, graded_rewards: false }
+        Self {
+            schedule,
+            solve_rate: 0.5,
+            entropy: None,
+            initial_entropy: None,
+            graded_rewards: false,
+            last_entropy: None,
+            idle_steps: 0,
+        }
     }
 
     /// Takes in a step's solve rate and entropy.
@@ -146,6 +163,8 @@ impl Averages {
         self.solve_rate = average(self.solve_rate, mean(step.rewards).clamp(0.0, 1.0));
         self.entropy = Some(average(self.entropy.unwrap_or(step.token_entropy), step.token_entropy));
         self.graded_rewards |= step.rewards.iter().any(|r| *r != 0.0 && *r != 1.0);
+        self.last_entropy = Some(step.token_entropy);
+        self.idle_steps = if self.delta() > IDLE_DELTA { self.idle_steps + 1 } else { 0 };
     }
 
     /// H*; none before the first step unless it is given.
@@ -164,8 +183,13 @@ impl Averages {
 
     /// The divisor of negative advantages.
     pub fn delta(&self) -> f64 {
-        let (Some(entropy), Some(target)) = (self.entropy, self.entropy_target()) else { return 1.0 };
-        let distance = match self.schedule.entropy_scale {
+        self.entropy.map_or(1.0, |entropy| self.delta_at(entropy, self.schedule.entropy_scale))
+    }
+
+    /// What it would be at a mean entropy.
+    fn delta_at(&self, entropy: f64, scale: EntropyScale) -> f64 {
+        let Some(target) = self.entropy_target() else { return 1.0 };
+        let distance = match scale {
             EntropyScale::Absolute => entropy - target,
             EntropyScale::Relative if target > 0.0 => (entropy - target) / target,
             EntropyScale::Relative => 0.0,
@@ -193,6 +217,9 @@ impl Averages {
                 ),
             ));
         }
+        if self.idle_steps >= IDLE_STEPS && self.schedule.delta_min < 1.0 {
+            notes.push(("fade_delta_idle", self.why_idle()));
+        }
         if self.graded_rewards {
             notes.push((
                 "fade_graded_rewards",
@@ -202,12 +229,49 @@ impl Averages {
         notes
     }
 
+    /// What keeps delta at 1.
+    fn why_idle(&self) -> String {
+        let (target, last) = (self.entropy_target().unwrap_or_default(), self.last_entropy.unwrap_or_default());
+        let own = self.schedule.entropy_scale;
+        let cause = if self.delta_at(last, own) <= IDLE_DELTA {
+            format!(
+                "the last step's entropy of {last:.3} nats would give {:.2}, but the average follows slowly: `ema` {} takes \
+                 about {:.0} steps; raise it",
+                self.delta_at(last, own),
+                self.schedule.ema,
+                2.0 / self.schedule.ema
+            )
+        } else if last >= target {
+            format!(
+                "entropy, {last:.3} nats in the last step, has not fallen below `entropy_target`, {target:.3}; raise that, or \
+                 let it be: nothing has to be kept alive yet"
+            )
+        } else if own == EntropyScale::Relative {
+            format!(
+                "entropy, {last:.3} nats, is hardly below `entropy_target`, {target:.3}: nothing has to be kept alive, or the \
+                 target is to be raised"
+            )
+        } else {
+            format!(
+                "entropy, {last:.3} nats, is below `entropy_target`, {target:.3}, by so little that it hardly counts in nats; \
+                 use `entropy_scale`: \"relative\", which would give {:.2}",
+                self.delta_at(last, EntropyScale::Relative)
+            )
+        };
+        format!(
+            "for {} steps delta was {:.2} or more, so that failures count as in GRPO: {cause}",
+            self.idle_steps, IDLE_DELTA
+        )
+    }
+
     pub fn state(&self) -> Value {
         json!({
             "solve_rate": self.solve_rate,
             "entropy": self.entropy,
             "initial_entropy": self.initial_entropy,
             "graded_rewards": self.graded_rewards,
+            "last_entropy": self.last_entropy,
+            "idle_steps": self.idle_steps,
         })
     }
 
@@ -219,16 +283,20 @@ impl Averages {
         self.entropy = number("entropy");
         self.initial_entropy = number("initial_entropy");
         self.graded_rewards = state.get("graded_rewards").and_then(Value::as_bool).unwrap_or_default();
+        self.last_entropy = number("last_entropy");
+        self.idle_steps = state.get("idle_steps").and_then(Value::as_u64).unwrap_or_default();
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn step<'a>(rewards: &'a [f64], token_entropy: f64) -> StepStatistics<'a> {
-        StepStatistics { rewards, token_entropy, log_ratios: &[] }
+        StepStatistics { rewards, token_entropy, ..StepStatistics::default() }
     }
 
     #[test]
@@ -269,6 +337,27 @@ mod tests {
         assert_eq!(whole.state(), resumed.state());
         assert_eq!(whole.report(), resumed.report());
         assert!(resumed.restore(&Value::Null).is_err());
+    }
+
+    #[test]
+    fn what_keeps_delta_at_one_is_said() {
+        let after = |schedule: Schedule, entropies: &[f64]| {
+            let mut averages = Averages::new(schedule);
+            entropies.iter().for_each(|entropy| averages.update(&step(&[1.0, 0.0], *entropy)));
+            let notes: BTreeMap<&str, String> = averages.notes().into_iter().collect();
+            notes.get("fade_delta_idle").cloned().unwrap_or_default()
+        };
+        let falls = |to: f64| -> Vec<f64> { (0..25).map(|i| if i < 2 { 2.0 } else { to }).collect() };
+        assert!(after(Schedule::default(), &falls(0.2)).contains("`ema` 0.02"));
+        assert!(after(Schedule::default(), &falls(1.9)).contains("`entropy_target`, 1.000; raise"));
+        let nats = EntropyTarget::Nats(0.12);
+        let small = Schedule { ema: 1.0, entropy_target: nats, ..Schedule::default() };
+        assert!(after(small.clone(), &falls(0.1)).contains("`entropy_scale`: \"relative\""));
+        let relative = Schedule { entropy_scale: EntropyScale::Relative, ..small.clone() };
+        assert!(after(relative, &falls(0.117)).contains("hardly below"));
+        assert_eq!(after(small.clone(), &falls(0.01)), "", "it is not idle");
+        assert_eq!(after(Schedule { delta_min: 1.0, ..small.clone() }, &falls(0.1)), "", "it was turned off");
+        assert_eq!(after(small, &falls(0.1)[..19]), "", "too early to tell");
     }
 
     #[test]

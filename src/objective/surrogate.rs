@@ -29,10 +29,20 @@ pub fn score(batch: &TokenBatch<'_>, advantage: &Tensor) -> TensorResult<Tensor>
     ((batch.mask * advantage)? * batch.policy_logprobs)?.sum_all()
 }
 
-/// `sum m k3(l, o)` with `k3(l, o) = (l - o) + exp(o - l) - 1`, an estimate of KL from samples of `l` that is never
-/// negative (Schulman, "Approximating KL divergence", 2020). The exponent is clipped to [-10, 10].
+/// `sum m k3(l, o)` with `k3(l, o) = (l - o) + exp(o - l) - 1`, an estimate of KL(policy || other) from samples of the policy
+/// that is never negative (Schulman, "Approximating KL divergence", 2020); from samples of the other one it estimates the
+/// chi-squared divergence less the KL divergence of that one from the policy. The exponent is clipped to [-10, 10].
 pub fn k3(batch: &TokenBatch<'_>, other_logprobs: &Tensor) -> TensorResult<Tensor> {
     let difference = ((batch.policy_logprobs - other_logprobs)? * batch.mask)?;
     let terms = ((&difference + difference.neg()?.clamp(-10_f32, 10_f32)?.exp()?)? - 1.0)?;
+    (terms * batch.mask)?.sum_all()
+}
+
+/// `sum m (rho log rho - rho + 1)` with `rho = exp(l - mu)`: from samples of `mu` an unbiased estimate of KL(policy ||
+/// behavior), which is never negative. The exponent is clipped to [-10, 10].
+pub fn importance_kl(batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+    let difference = log_ratio(batch)?.clamp(-10_f32, 10_f32)?;
+    let ratio = difference.exp()?;
+    let terms = (((&ratio * difference)? - ratio)? + 1.0)?;
     (terms * batch.mask)?.sum_all()
 }

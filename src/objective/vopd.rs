@@ -217,8 +217,11 @@ impl Objective for Vopd {
         advantages(&Advantage::GroupStd, group.rewards, EPS).into_iter().map(|a| Some(weight * a)).collect()
     }
 
-    /// `a_t`, with the reward's part.
+    /// `a_t`, with the reward's part; that alone where a divergence is differentiated itself.
     fn token_credit(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+        if self.config.estimator != Estimator::Score {
+            return batch.credit * batch.mask;
+        }
         let teacher = self.teacher(batch)?;
         let credit = match self.config.baseline {
             Baseline::None => teacher.log_ratio.clone(),

@@ -5,7 +5,8 @@
 //! model hold one together. A failed device takes no jobs until a
 //! check finds it well.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use sqlx::AnyConnection;
 use sqlx::Row;
@@ -16,7 +17,7 @@ use super::{Result, Store, StoreError, flag, number, read, read_json, write_json
 use crate::job::agent::DeviceState;
 use crate::job::device::split_name;
 use crate::job::event::LogDetail;
-use crate::job::placement::{Base, Holder, Slot};
+use crate::job::placement::{Base, Holder, Kept, Slot};
 use crate::job::progress::Pace;
 use crate::job::{DeviceProcess, DeviceReading, DeviceStatus, FailureKind, JobId, NewEvent, Timestamp, WorkerId};
 
@@ -295,13 +296,12 @@ macro_rules! slots_from {
     ($from:literal) => {
         concat!(
             "select d.name, d.status, d.memory_total, d.memory_free,
-                    (d.name = $1 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
+                    c.pool, (d.name = $1 or exists (select 1 from worker w where w.device = d.name and w.ended_at is null
                                             and w.seen_at >= $2))
-                    and not exists (select 1 from host c where c.name = d.host and c.cordoned_at is not null)
-                    as attended
+                    and c.cordoned_at is null as attended
              from ",
             $from,
-            " order by d.host, d.number, d.name"
+            " left join host c on c.name = d.host order by d.host, d.number, d.name"
         )
     };
 }
@@ -331,14 +331,15 @@ pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, 
         holders_from!("open_host o join device d on d.host = o.host join holding h on h.device = d.name")
     );
     // A job on several hosts also keeps what is free where nothing could start.
-    let narrow = asking.is_some() && sqlx::query(ON_SEVERAL).fetch_optional(&mut *connection).await?.is_none();
+    let on_several = sqlx::query(ON_SEVERAL).fetch_optional(&mut *connection).await?.is_some();
+    let narrow = asking.is_some() && !on_several;
     let (slots, holders) = if narrow { (OPEN_SLOTS, OPEN_HOLDERS) } else { (SLOTS, HOLDERS) };
     let name = asking.unwrap_or_default();
     let attended_since = now.0 - ATTENDED_MILLISECONDS;
     let rows = sqlx::query(slots).bind(name).bind(attended_since).fetch_all(&mut *connection).await?;
     let holders = sqlx::query(holders);
     let holders = if narrow { holders.bind(name) } else { holders };
-    let held = holders.fetch_all(connection).await?;
+    let held = holders.fetch_all(&mut *connection).await?;
     let mut slots = rows.iter().map(slot).collect::<Result<Vec<Slot>>>()?;
     let places: HashMap<String, usize> =
         slots.iter().enumerate().map(|(place, slot)| (slot.name.clone(), place)).collect();
@@ -347,7 +348,40 @@ pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, 
             slots[*place].holders.push(holder(row, now)?);
         }
     }
+    if on_several {
+        keep(&mut slots, &launched_for(connection).await?);
+    }
     Ok(slots)
+}
+
+/// The machines that were started for jobs on several, and have begun none: each with its job, and how many that is on.
+async fn launched_for(connection: &mut AnyConnection) -> Result<HashMap<String, (JobId, usize)>> {
+    let rows = sqlx::query(
+        "select launch.id, job.id as job, job.hosts from launch join job on job.id = launch.job_id
+         where launch.ended_at is null and launch.claimed_at is null and job.status = 'queued' and job.hosts > 1
+            and job.least_devices is null and job.storage_full_at is null",
+    );
+    let rows = rows.fetch_all(connection).await?;
+    let read_row = |row: &AnyRow| {
+        Ok((row.try_get("id")?, (read("job id", row.try_get("job")?)?, number::<u32>(row, "hosts")? as usize)))
+    };
+    rows.iter().map(read_row).collect()
+}
+
+/// Keeps machines for the jobs that they were started for.
+fn keep(slots: &mut [Slot], launched: &HashMap<String, (JobId, usize)>) {
+    let of = |slot: &Slot| launched.get(split_name(&slot.name).0).copied();
+    let mut there: HashMap<JobId, HashSet<&str>> = HashMap::new();
+    for slot in slots.iter().filter(|slot| slot.attended && slot.status == DeviceStatus::Idle) {
+        if let Some((job, _)) = of(slot) {
+            there.entry(job).or_default().insert(split_name(&slot.name).0);
+        }
+    }
+    let there: HashMap<JobId, usize> = there.into_iter().map(|(job, hosts)| (job, hosts.len())).collect();
+    for slot in slots {
+        slot.kept_for =
+            of(slot).map(|(job, hosts)| Kept { job, gathers: there.get(&job).copied().unwrap_or(0) < hosts });
+    }
 }
 
 fn slot(row: &AnyRow) -> Result<Slot> {
@@ -357,7 +391,9 @@ fn slot(row: &AnyRow) -> Result<Slot> {
         memory_total: row.try_get::<i64, _>("memory_total")?.unsigned_abs(),
         memory_free: row.try_get::<i64, _>("memory_free")?.unsigned_abs(),
         attended: flag(row, "attended")?,
+        pool: row.try_get::<Option<String>, _>("pool")?.map(Arc::from),
         holders: Vec::new(),
+        kept_for: None,
     })
 }
 

@@ -84,6 +84,11 @@ impl Files {
         self.root.join("reserve")
     }
 
+    /// The file with how many bytes must be free before this machine takes jobs again.
+    pub(super) fn needed_space(&self) -> PathBuf {
+        self.root.join("needed_space")
+    }
+
     /// The file with what tells this directory from others.
     pub(super) fn identity(&self) -> PathBuf {
         self.root.join("host.id")

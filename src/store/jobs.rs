@@ -105,8 +105,9 @@ impl JobRow {
     pub fn request(&self) -> Request {
         let resources = &self.resolved.common.resources;
         let (shape, elastic) = (resources.shape(), resources.elastic);
+        let pool = resources.pool.as_deref().map(Arc::from);
         let Self { id: job, memory_bytes: memory, base, .. } = *self;
-        Request { job, priority: self.attributes.priority, shape, elastic, memory, base }
+        Request { job, priority: self.attributes.priority, shape, elastic, pool, memory, base }
     }
 
     /// Seconds of attempts times the devices that they held. What an attempt under way has used since its worker was

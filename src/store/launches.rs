@@ -14,7 +14,7 @@ use super::turns::{Fits, Walk};
 use super::{DEFAULT_PROJECT, Page, Result, Store, StoreError, flag, number, read, write_json};
 use crate::job::device::split_name;
 use crate::job::launch::{Launcher, Need, NewLaunch};
-use crate::job::placement::{Shape, Slot};
+use crate::job::placement::{Request, Shape, Slot};
 use crate::job::waiting::{WaitCode, Waiting, can_start_once};
 use crate::job::{ApiKeyId, JobId, LaunchId, LaunchStatus, Scope, Timestamp};
 
@@ -70,8 +70,10 @@ macro_rules! launches {
 }
 
 /// Machines that a launcher would start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
+    /// What they are called together.
+    pub pool: String,
     /// How many at the same time.
     pub machines: u32,
     /// Of each of them.
@@ -82,8 +84,8 @@ pub struct Offered {
 
 impl From<&Launcher> for Offered {
     fn from(launcher: &Launcher) -> Self {
-        let Launcher { max_launches, max_devices, memory, .. } = launcher;
-        Self { machines: *max_launches, devices: *max_devices, memory: memory.0 }
+        let Launcher { name, max_launches, max_devices, memory, .. } = launcher;
+        Self { pool: name.clone(), machines: *max_launches, devices: *max_devices, memory: memory.0 }
     }
 }
 
@@ -110,13 +112,14 @@ impl Store {
         // How many devices each project's needs come to.
         let mut taken: HashMap<String, i64> = HashMap::new();
         for _ in 0..LOOKED_AT {
-            let Some((line, request)) = walk.next(&mut reader, Fits::anything()).await? else { break };
+            let Some((line, request)) = walk.next(&mut reader, &Fits::anything()).await? else { break };
             let project = line.project.clone();
-            let asked = (request.least(), request.memory);
+            let asked = (request.least(), request.memory, request.pool.clone());
             let fits = *known.entry(asked).or_insert_with(|| can_start_once(&lasting, &request));
             let taken = taken.entry(project).or_default();
             let Shape { hosts, each } = if request.elastic {
-                let offered = self.offered().iter().filter(|machine| machine.memory >= request.memory);
+                let is_in = |machine: &&Offered| request.pool.as_deref().is_none_or(|pool| pool == machine.pool);
+                let offered = self.offered().iter().filter(is_in).filter(|machine| machine.memory >= request.memory);
                 let most = offered.map(|machine| machine.devices).max().unwrap_or(1);
                 Shape::of_one_host(request.shape.each.min(most))
             } else {
@@ -125,7 +128,8 @@ impl Store {
             let devices = i64::from(hosts * each);
             if !fits && *taken + devices <= walk.room() {
                 *taken += devices;
-                needs.push(Need { job: request.job, hosts, devices: each, memory: request.memory });
+                let Request { job, memory, pool, .. } = request;
+                needs.push(Need { job, hosts, devices: each, memory, pool });
             }
             if needs.len() == most {
                 break;

@@ -73,6 +73,7 @@ migrations! {
     "0042_launches",
     "0043_hosts_of_jobs",
     "0044_history",
+    "0045_pools",
 }
 
 /// What sqlx calls this database.

@@ -96,8 +96,8 @@ impl Store {
     /// The first jobs of this store's project that wait, in the order of the queue, each with the reason why.
     pub async fn queue(&self, limit: u32, now: Timestamp) -> Result<Vec<QueueEntry>> {
         let rows = sqlx::query(
-            "select id, name, created_at, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes,
-                    crashes from job
+            "select id, name, created_at, priority, devices, hosts, least_devices, pool, memory_bytes, base,
+                    base_bytes, crashes from job
              where status = 'queued' and project = $1 order by priority desc, id limit $2",
         )
         .bind(self.own_project())
@@ -162,9 +162,13 @@ impl Store {
         .await?;
         let kept = placement.slots().iter().zip(placement.claimants());
         Ok(kept
-            .filter_map(|(slot, claimant)| match claimant {
-                Some(Claimant::Waits(job)) => Some(Reserved { device: slot.name.clone(), job: *job }),
-                Some(Claimant::Starts(_)) | None => None,
+            .filter_map(|(slot, claimant)| {
+                let job = match claimant {
+                    Some(Claimant::Waits(job)) => *job,
+                    Some(Claimant::Starts(_)) => return None,
+                    None => slot.kept_for?.job,
+                };
+                Some(Reserved { device: slot.name.clone(), job })
             })
             .collect())
     }
@@ -205,7 +209,7 @@ async fn offer_each(
         return Ok(());
     }
     let mut walk = Walk::begin(connection).await?;
-    while let Some((line, request)) = walk.next(connection, Fits::what_is_left(placement)).await? {
+    while let Some((line, request)) = walk.next(connection, &Fits::what_is_left(placement)).await? {
         let is_over = visit(placement, line, &request);
         if is_over || placement.is_exhausted() {
             break;

@@ -16,6 +16,7 @@ use sqlx::any::AnyRow;
 use tokio::time::sleep;
 
 use super::events::append;
+use super::files::publish;
 use super::jobs::stored_spec;
 use super::transitions::{Transition, move_job};
 use super::{Files, Result, Store, StoreError, read, read_json, write_json};
@@ -33,6 +34,8 @@ const PORTION: u64 = RESERVE / 4;
 const AMPLE: u64 = 4;
 /// A disk with fewer free bytes is full: nothing that is worth a file fits on it.
 const NOTHING: u64 = 1 << 20;
+/// For how long a machine on whose disk a job found too little room takes no others, if nothing changes.
+const SHORTAGE_TIME: Duration = Duration::from_secs(600);
 /// No earlier than so many milliseconds after a job found the disk full it is tried again.
 const PAUSE_MILLISECONDS: i64 = 5000;
 
@@ -146,6 +149,53 @@ impl Store {
             tx.commit().await
         })
         .await
+    }
+}
+
+/// Of a machine that works for a server elsewhere, which cannot look after its disk.
+impl Files {
+    /// What the disk lacks to take jobs.
+    pub fn shortage(&self) -> Option<String> {
+        let free = self.free_bytes().ok()?;
+        let needed = RESERVE.max(self.known_shortage().unwrap_or(0));
+        if free >= needed {
+            self.forget_shortage();
+            return None;
+        }
+        let (root, missing) = (self.root().display(), needed - free);
+        Some(format!(
+            "the disk of the data directory {root} is full, {free} bytes are free; make room there, for {missing} more"
+        ))
+    }
+
+    /// Bytes that must be free, as was noted not long ago.
+    fn known_shortage(&self) -> Option<u64> {
+        let path = self.needed_space();
+        let age = fs::metadata(&path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;
+        fs::read_to_string(&path).ok().filter(|_| age < SHORTAGE_TIME)?.trim().parse().ok()
+    }
+
+    /// A job found too little room: it takes clearly more before the next one is taken, or a while, for others may need less. How
+    /// much more nobody knows, so that several tries may be needed, each with a quarter more.
+    pub fn note_shortage(&self) {
+        let written = self.free_bytes().and_then(|free| {
+            let (path, temporary) = (self.needed_space(), self.needed_space().with_extension("new"));
+            let needed = free + (free / 4).max(RESERVE);
+            fs::write(&temporary, needed.to_string()).map_err(|error| StoreError::io("writing", &temporary, error))?;
+            publish(&temporary, &path)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "how much room is needed could not be written down");
+        }
+    }
+
+    /// Jobs are taken again as long as there is any room.
+    pub fn forget_shortage(&self) {
+        if let Err(error) = fs::remove_file(self.needed_space())
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "how much room was needed could not be forgotten");
+        }
     }
 }
 

@@ -386,8 +386,8 @@ impl Store {
 async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> Result<()> {
     let mut jobs = Statement::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
-                          spec_digest, steps, created_at, updated_at, devices, hosts, least_devices, memory_bytes, base,
-                          base_bytes, project, forked_from, trace, last_seq) ",
+                          spec_digest, steps, created_at, updated_at, devices, hosts, least_devices, pool, memory_bytes,
+                          base, base_bytes, project, forked_from, trace, last_seq) ",
     );
     jobs.rows(requests, |row, Request { new, texts, origin, project, now, .. }| {
         let Resolved { common, work } = &*new.resolved;
@@ -408,6 +408,7 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
             .bind(i64::from(common.resources.devices))
             .bind(i64::from(common.resources.hosts))
             .bind(common.resources.elastic.then_some(1_i64))
+            .bind(&common.resources.pool)
             .bind(i64::try_from(new.memory_bytes).unwrap_or(i64::MAX))
             .bind(new.base.map(|base| base.key))
             .bind(new.base.map_or(0, |base| i64::try_from(base.bytes).unwrap_or(i64::MAX)))

@@ -1,7 +1,8 @@
 //! The order of the queue: the waiting jobs of each project in a line of their own, by priority and then as they came,
 //! and the projects by turns ([`crate::job::turn`]).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::vec;
 
 use sqlx::AnyConnection;
@@ -21,37 +22,48 @@ const PAGES: std::ops::RangeInclusive<u32> = 8..=256;
 const LOOKED_AT: i64 = 16;
 
 /// The most that a job may need.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fits {
     devices: i64,
     memory: i64,
+    /// Of jobs that name one; none when it may be any.
+    pools: Option<BTreeSet<Arc<str>>>,
 }
 
 impl Fits {
     /// To get the devices of this machine.
     fn at_all(placement: &Placement) -> Self {
-        Self::new(placement, placement.largest())
+        Self::new(placement, placement.largest(), placement.slots().iter().filter_map(|slot| slot.pool.as_ref()))
     }
 
     /// Without a limit.
     pub fn anything() -> Self {
-        Self { devices: i64::MAX, memory: i64::MAX }
+        Self { devices: i64::MAX, memory: i64::MAX, pools: None }
     }
 
     /// To get or to keep one of the devices that are left.
     pub fn what_is_left(placement: &Placement) -> Self {
-        Self::new(placement, placement.largest_left())
+        Self::new(placement, placement.largest_left(), placement.open_pools())
     }
 
-    fn new(placement: &Placement, memory: u64) -> Self {
+    fn new<'p>(placement: &Placement, memory: u64, pools: impl Iterator<Item = &'p Arc<str>>) -> Self {
         Self {
+            pools: Some(pools.cloned().collect()),
             devices: i64::try_from(placement.slots().len()).unwrap_or(i64::MAX),
             memory: i64::try_from(memory).unwrap_or(i64::MAX),
         }
     }
 
-    fn hold(self, request: &Request) -> bool {
-        i64::from(request.least().devices()) <= self.devices
+    /// For a statement: the names of pools, and whether others will do.
+    fn pools(&self) -> Result<(String, i64)> {
+        let names: Vec<&str> = self.pools.iter().flatten().map(|pool| &**pool).collect();
+        Ok((write_json(&names)?, i64::from(self.pools.is_none())))
+    }
+
+    fn hold(&self, request: &Request) -> bool {
+        let has = |pool| self.pools.as_ref().is_none_or(|pools| pools.contains(pool));
+        request.pool.as_ref().is_none_or(has)
+            && i64::from(request.least().devices()) <= self.devices
             && i64::try_from(request.memory).is_ok_and(|memory| memory <= self.memory)
     }
 }
@@ -92,7 +104,7 @@ impl Walk {
     }
 
     /// The next job that may be offered devices and needs at most so much, with its line.
-    pub async fn next(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<Option<(&Line, Request)>> {
+    pub async fn next(&mut self, connection: &mut AnyConnection, fits: &Fits) -> Result<Option<(&Line, Request)>> {
         loop {
             let turn = |i: &usize| (self.lines[*i].turn(), &self.lines[*i].line.project);
             let Some(next) = (0..self.lines.len()).min_by_key(turn) else { return Ok(None) };
@@ -122,18 +134,20 @@ impl Queued {
         self.line.turn(self.passed)
     }
 
-    async fn next(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<Option<Request>> {
+    async fn next(&mut self, connection: &mut AnyConnection, fits: &Fits) -> Result<Option<Request>> {
         if self.read.as_slice().is_empty() {
             self.read_on(connection, fits).await?;
         }
         Ok(self.read.next())
     }
 
-    async fn read_on(&mut self, connection: &mut AnyConnection, fits: Fits) -> Result<()> {
+    async fn read_on(&mut self, connection: &mut AnyConnection, fits: &Fits) -> Result<()> {
+        let (pools, any_pool) = fits.pools()?;
         let rows = sqlx::query(
-            "select id, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes, crashes from job
+            "select id, priority, devices, hosts, least_devices, pool, memory_bytes, base, base_bytes, crashes from job
              where status = 'queued' and project = $1 and (priority < $2 or (priority = $2 and id > $3))
                and storage_full_at is null and coalesce(least_devices, devices) <= $4 and memory_bytes <= $5
+               and (pool is null or $8 = 1 or pool in (select value from json_each($7)))
                and not exists (select 1 from job_input join model on model.id = job_input.id
                                where job_input.job_id = job.id and model.status <> 'ready')
              order by priority desc, id limit $6",
@@ -144,6 +158,8 @@ impl Queued {
         .bind(fits.devices.min(self.room))
         .bind(fits.memory)
         .bind(i64::from(self.page))
+        .bind(pools)
+        .bind(any_pool)
         .fetch_all(&mut *connection)
         .await?;
         self.page = (self.page * 4).min(*PAGES.end());
@@ -226,6 +242,7 @@ pub(super) fn request(row: &AnyRow) -> Result<Request> {
         priority: row.try_get("priority")?,
         shape: Shape::new(number(row, "devices")?, number(row, "hosts")?),
         elastic: row.try_get::<Option<i64>, _>("least_devices")?.is_some(),
+        pool: row.try_get::<Option<String>, _>("pool")?.map(Arc::from),
         memory: row.try_get::<i64, _>("memory_bytes")?.unsigned_abs(),
         base: shared_base(row)?,
     })
@@ -268,18 +285,18 @@ pub(super) async fn places(
             let passed = others.iter().zip(&lengths).map(|(other, length)| other.ahead_of(turn, &project).min(*length));
             let passed: Vec<u64> = passed.collect();
             let own_ahead = match previous {
-                Some((previous, place, _)) if place + 1 == before && fits.hold(&previous) => Some(previous.job),
+                Some((ref previous, place, _)) if place + 1 == before && fits.hold(previous) => Some(previous.job),
                 Some((_, place, ahead)) if place + 1 == before => ahead,
-                Some(_) | None => job_ahead(connection, &project, &request, fits).await?,
+                Some(_) | None => job_ahead(connection, &project, &request, &fits).await?,
             };
             let mut ahead = own_ahead;
             for (other, passed) in others.iter().zip(&passed).filter(|(_, passed)| **passed > 0) {
                 if ahead.is_none() {
-                    ahead = last_of(connection, &other.project, *passed, fits).await?;
+                    ahead = last_of(connection, &other.project, *passed, &fits).await?;
                 }
             }
             let position = 1 + before + passed.iter().sum::<u64>();
-            places.push(Place { request, project: project.clone(), position, ahead });
+            places.push(Place { request: request.clone(), project: project.clone(), position, ahead });
             previous = Some((request, before, own_ahead));
         }
     }
@@ -359,12 +376,14 @@ async fn job_ahead(
     connection: &mut AnyConnection,
     project: &str,
     request: &Request,
-    fits: Fits,
+    fits: &Fits,
 ) -> Result<Option<JobId>> {
+    let (pools, any_pool) = fits.pools()?;
     let ahead: Option<String> = sqlx::query_scalar(
         "select id from job where status = 'queued' and project = $1
            and (priority > $2 or (priority = $2 and id < $3))
            and coalesce(least_devices, devices) <= $4 and memory_bytes <= $5
+           and (pool is null or $7 = 1 or pool in (select value from json_each($6)))
          order by priority, id desc limit 1",
     )
     .bind(project)
@@ -372,15 +391,17 @@ async fn job_ahead(
     .bind(request.job.to_string())
     .bind(fits.devices)
     .bind(fits.memory)
+    .bind(pools)
+    .bind(any_pool)
     .fetch_optional(connection)
     .await?;
     ahead.map(|id| read("job id", &id)).transpose()
 }
 
 /// The last one that could run here of the first jobs of a project's line, if it is one of the last few of them.
-async fn last_of(connection: &mut AnyConnection, project: &str, first: u64, fits: Fits) -> Result<Option<JobId>> {
+async fn last_of(connection: &mut AnyConnection, project: &str, first: u64, fits: &Fits) -> Result<Option<JobId>> {
     let rows = sqlx::query(
-        "select id, priority, devices, hosts, least_devices, memory_bytes, base, base_bytes, crashes from job
+        "select id, priority, devices, hosts, least_devices, pool, memory_bytes, base, base_bytes, crashes from job
          where status = 'queued' and project = $1
          order by priority desc, id limit $2 offset $3",
     )

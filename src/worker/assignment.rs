@@ -313,7 +313,7 @@ fn builtin(ledger: &dyn Ledger, builtin: &Builtin, seed: u64) -> Result<ModelSou
     std::fs::create_dir_all(&temporary).map_err(|e| StoreError::io("creating", &temporary, e))?;
     for (name, bytes) in builtin.files {
         let path = temporary.join(name);
-        crate::engine::artifact::write_file(&path, bytes)
+        crate::engine::artifact::write_synced(&path, bytes)
             .map_err(|e| StoreError::io("writing", &path, std::io::Error::other(e)))?;
     }
     match crate::store::files::publish(&temporary, &target) {
@@ -342,6 +342,7 @@ pub(super) fn failed(error: StoreError) -> Failure {
             Failure { kind: FailureKind::InvalidData, code: String::from("not_found"), message: error.to_string() }
         }
         StoreError::Io { action, path, source } => EngineError::Io { action, path, source }.failure(),
+        StoreError::Full(source) if source.is::<io::Error>() => EngineError::full_disk("writing to").failure(),
         StoreError::Full(_) => EngineError::full("writing to").failure(),
         other => internal(chain(&other)),
     }

@@ -46,6 +46,9 @@ pub trait Ledger: Debug + Send + Sync {
         None
     }
 
+    /// A job found too little room on this machine's disk, which nobody else looks after.
+    fn note_shortage(&self) {}
+
     /// Sets this process's clock by the service's.
     async fn follow_time(&self) -> Result<()>;
 

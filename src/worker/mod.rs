@@ -335,9 +335,7 @@ async fn run_claim(
     let mut work = match assignment::prepare(&**ledger, &claim, (device, bases), &options.outside).await {
         Ok(work) => work,
         Err(failure) => {
-            tracing::warn!(job = %lease.job, failure.message, "refused");
-            let ended = loss(&failure, &options.name).map_or(Ended::Failed(failure), Ended::Lost);
-            return end(ledger, beats, lease, ended).await;
+            return end(ledger, beats, lease, refused(ledger, lease, failure, &options.name)).await;
         }
     };
     let watch = watch_over(&pulse, &stop, (options.watchdog, work.is_sharded()));
@@ -376,6 +374,9 @@ async fn run_claim(
         tracing::warn!(job = %lease.job, error = chain(&error), "not all that the job keeps is stored");
     }
     tending.end_trace(&result);
+    if result.as_ref().is_err_and(|error| EngineError::found_disk_full(&error.failure())) {
+        ledger.note_shortage();
+    }
     let ended = match result {
         Ok(outcome) => Ended::Succeeded { result: tending.result.result(outcome.as_ref()) },
         Err(error) => match conclude(&error, lease, &claim.devices) {
@@ -387,6 +388,16 @@ async fn run_claim(
         },
     };
     end(ledger, beats, lease, ended).await
+}
+
+/// How an attempt ends whose job lacks something.
+fn refused(ledger: &SharedLedger, lease: Lease, failure: Failure, device: &str) -> Ended {
+    tracing::warn!(job = %lease.job, failure.message, "refused");
+    // What a job needs is copied to this machine's disk.
+    if EngineError::found_disk_full(&failure) {
+        ledger.note_shortage();
+    }
+    loss(&failure, device).map_or(Ended::Failed(failure), Ended::Lost)
 }
 
 /// What rank 0 does while it waits for others. Where these have the state only together, the engine asks by itself whether it

@@ -45,6 +45,10 @@ impl Pulse {
                 std::thread::sleep(LOOK);
             }
         }
+        self.note();
+    }
+
+    fn note(&self) {
         let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(elapsed, Ordering::Release);
     }
@@ -60,8 +64,10 @@ impl Pulse {
         self.beat();
         self.waits.store(true, Ordering::Release);
         let result = hand_over();
-        self.beat();
+        self.note();
         self.waits.store(false, Ordering::Release);
+        // From here on it is to blame.
+        self.beat();
         result
     }
 
@@ -76,6 +82,20 @@ impl Pulse {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_hangs_behind_a_wait_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hang");
+        let pulse = Pulse::new(Some(file.clone()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| pulse.wait(|| std::fs::write(&file, "").unwrap()));
+            while !file.exists() || !pulse.is_still(Duration::from_millis(20)) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::fs::remove_file(&file).unwrap();
+        });
+    }
 
     #[test]
     fn silence_counts_and_waiting_for_us_does_not() {

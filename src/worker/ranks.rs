@@ -354,6 +354,9 @@ async fn hung_up(stream: TcpStream) {
 async fn compute(ledger: &SharedLedger, (device, outside): (&str, &Outside), lease: Lease, ranks: Arc<Sockets>) {
     let own = Arc::clone(&ranks);
     if let Err(failure) = try_compute(ledger, (device, outside), lease, own).await {
+        if engine::EngineError::found_disk_full(&failure) {
+            ledger.note_shortage();
+        }
         // Most often rank 0 has stopped, which is its right; otherwise it wants to know.
         ranks.fail(&failure);
         tracing::warn!(job = %lease.job, rank = ranks.rank(), failure.message, "the rank ends before its job");

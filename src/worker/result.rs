@@ -1,5 +1,7 @@
 //! What a finished job has to show, gathered while it runs.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::engine::Outcome;
@@ -9,6 +11,9 @@ use crate::job::{
     GateSpec, PolicyEvaluation, RolloutSetId,
 };
 use crate::store::Verification;
+
+/// Evaluations that checkpoints may belong to which are on their way.
+const MOST_SCORES: usize = 8;
 
 /// What a job has made so far, and what its result must say about it.
 pub struct ResultBuilder {
@@ -21,19 +26,31 @@ pub struct ResultBuilder {
     flips: Option<Flips>,
     gate: Option<GateSpec>,
     verification: Option<Verification>,
-    /// The step of the last evaluation and what it found, until a checkpoint of that step takes it.
-    score: Option<(u64, f64)>,
+    /// What the last evaluations found, by their steps, until checkpoints of these steps take it.
+    scores: BTreeMap<u64, f64>,
 }
 
 impl ResultBuilder {
     pub fn new(gate: Option<GateSpec>, verification: Option<Verification>) -> Self {
-        Self { model: None, rollout_set: None, evaluation: None, flips: None, gate, verification, score: None }
+        Self {
+            model: None,
+            rollout_set: None,
+            evaluation: None,
+            flips: None,
+            gate,
+            verification,
+            scores: BTreeMap::new(),
+        }
     }
 
     /// Takes from an event what later answers need.
     pub fn note(&mut self, event: &EventBody) {
         if let EventBody::Evaluation(found) = event {
-            self.score = found.pass_at().first().map(|pass| (found.step(), pass.mean));
+            self.scores.extend(found.pass_at().first().map(|pass| (found.step(), pass.mean)));
+            // A checkpoint may be on its way while the next evaluation is made.
+            while self.scores.len() > MOST_SCORES {
+                self.scores.pop_first();
+            }
         }
         if let EventBody::Log(Logged { detail: LogDetail::Regraded { flips, .. }, .. }) = event {
             self.flips.clone_from(flips);
@@ -60,7 +77,7 @@ impl ResultBuilder {
     /// What an evaluation at `step` found, once: a round that begins at the same step saves completions, and no better
     /// model.
     pub fn take_score(&mut self, step: u64) -> Option<f64> {
-        self.score.take_if(|(at, _)| *at == step).map(|(_, mean)| mean)
+        self.scores.remove(&step)
     }
 
     /// The result of a job that has succeeded.
@@ -124,6 +141,8 @@ mod tests {
             prompts: 1,
             samples: 4,
             pass_at: vec![pass(1, 0.5), pass(4, 0.7)],
+            majority: None,
+            distinct_answers: None,
             reward_mean: 0.0,
             tokens_mean: 0.0,
             truncated: 0.0,

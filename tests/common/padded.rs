@@ -103,7 +103,12 @@ impl Padded {
         let entropies: Vec<f64> =
             self.valid().map(|i| self.log_softmax(i).iter().map(|l| -l * l.exp()).sum()).collect();
         let token_entropy = entropies.iter().sum::<f64>() / entropies.len() as f64;
-        objective.begin_step(&StepStatistics { rewards: &self.rewards, token_entropy, log_ratios: &log_ratios });
+        objective.begin_step(&StepStatistics {
+            rewards: &self.rewards,
+            token_entropy,
+            log_ratios: &log_ratios,
+            on_policy: log_ratios.is_empty(),
+        });
     }
 
     /// The credits of every group, in the order of the groups' numbers.

@@ -2961,7 +2961,7 @@ export interface components {
          */
         AdapterType: "lora";
         /** @description How the rewards of a group become advantages. */
-        Advantage: "reinforce" | "nsr" | components["schemas"]["AdvantageWeighted"] | "mean" | "rloo" | "group_std" | "maxrl" | components["schemas"]["AdvantagePassAtK"] | components["schemas"]["AdvantagePower"] | components["schemas"]["AdvantageAsym"] | components["schemas"]["AdvantageFade"];
+        Advantage: "reinforce" | "nsr" | components["schemas"]["AdvantageWeighted"] | "mean" | "rloo" | "group_std" | "group_std_sample" | "maxrl" | components["schemas"]["AdvantagePassAtK"] | components["schemas"]["AdvantagePower"] | components["schemas"]["AdvantageAsym"] | components["schemas"]["AdvantageFocal"] | components["schemas"]["AdvantageFade"];
         /** @description The mean advantage with failures divided by `delta`. */
         AdvantageAsym: {
             asym: components["schemas"]["AdvantageAsymSettings"];
@@ -2974,7 +2974,21 @@ export interface components {
         AdvantageFade: {
             fade: components["schemas"]["FadeSchedule"];
         };
-        /** @description The gradient of pass@k. */
+        /** @description Power and asymmetry together, as FADE has them at one moment of its schedule. */
+        AdvantageFocal: {
+            focal: components["schemas"]["AdvantageFocalSettings"];
+        };
+        AdvantageFocalSettings: {
+            /** Format: double */
+            alpha: number;
+            /** Format: double */
+            delta: number;
+        };
+        /**
+         * @description The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is
+         *     compared with subsets of the others (combinatorial leave-one-out, arXiv 2505.15201). `k` is at most the group's
+         *     size; above it, it is taken for that.
+         */
         AdvantagePassAtK: {
             pass_at_k: components["schemas"]["AdvantagePassAtKSettings"];
         };
@@ -4771,6 +4785,13 @@ export interface components {
              */
             unparsable?: number;
             pass_at: components["schemas"]["PassRate"][];
+            /** @description maj@k for k = `samples`: the share of prompts whose most frequent answer passes, with its 95 % interval. */
+            majority?: components["schemas"]["PassRate"] | null;
+            /**
+             * Format: double
+             * @description Distinct answers as a share of the completions.
+             */
+            distinct_answers?: number | null;
             /**
              * Format: double
              * @description Mean reward of all completions.
@@ -4893,6 +4914,16 @@ export interface components {
              */
             unparsable: number;
             pass_at: components["schemas"]["PassRate"][];
+            /**
+             * @description maj@k for k = `samples`: the share of prompts whose most frequent answer passes, a tie being decided by lot. Null where
+             *     completions have no answers, and in evaluations that are older than it.
+             */
+            majority?: components["schemas"]["PassRate"] | null;
+            /**
+             * Format: double
+             * @description Distinct answers as a share of the completions.
+             */
+            distinct_answers?: number | null;
             /**
              * Format: double
              * @description Mean reward of all completions.
@@ -5145,7 +5176,7 @@ export interface components {
         FadeSchedule: {
             /**
              * Format: double
-             * @description Weight of a new step in the running averages.
+             * @description Weight of a new step in the running averages; with 0.02 they follow within about 100 steps.
              * @default 0.02
              */
             ema?: number;
@@ -5439,11 +5470,14 @@ export interface components {
             coverage: components["schemas"]["FrontierCoverage"];
             /**
              * Format: double
-             * @description The smallest listed beta whose informative ESS share reaches `ess_floor`; none when none does, or when no group
-             *     tells its completions apart.
+             * @description The one of `recommendation`.
              */
             recommended_beta: number | null;
-            /** Format: double */
+            recommendation: components["schemas"]["Recommendation"];
+            /**
+             * Format: double
+             * @description Completions that the weights of a group whose rewards differ have to rest on, on average.
+             */
             ess_floor: number;
             rows: components["schemas"]["FrontierRow"][];
         };
@@ -5493,10 +5527,10 @@ export interface components {
             betas?: number[] | null;
             /**
              * Format: double
-             * @description The smallest effective sample size, as a share of the group, that is recommended; above 0 and at most 1.
-             * @default 0.25
+             * @description How many completions the weights of a group whose rewards differ have to rest on, on average; by default 2, or three
+             *     quarters of a smaller group.
              */
-            ess_floor?: number;
+            ess_floor?: number | null;
         };
         /** @description One temperature of the target `pi* ~ pi_ref exp(r/beta)`; means over the groups. */
         FrontierRow: {
@@ -5514,6 +5548,11 @@ export interface components {
             ess_share_informative: number;
             /**
              * Format: double
+             * @description In completions, over the groups whose rewards differ: between 1 and the group's size.
+             */
+            ess_completions: number;
+            /**
+             * Format: double
              * @description Mean square of the weights (of mean 1), the inverse of the ESS share in every group: what weighting costs in
              *     variance.
              */
@@ -5525,15 +5564,34 @@ export interface components {
             target_success: number;
             /**
              * Format: double
-             * @description Logarithm of the estimate of `Z = E exp(r/beta)`.
+             * @description The same over the groups whose rewards differ.
+             */
+            target_success_informative: number;
+            /**
+             * Format: double
+             * @description Logarithm of the estimate of `Z = E exp(r/beta)` from the same completions; what it misses is the partition error.
              */
             log_partition: number;
             /**
              * Format: double
-             * @description `beta log(1/pi*(S|x))`, in units of reward: what no policy supported on the stored completions can regain. It
-             *     grows with the length of the completions; read it beside the coverage of answers.
+             * @description The least and the most that `log Z` can be.
              */
-            support_price: number;
+            log_partition_low: number;
+            /** Format: double */
+            log_partition_high: number;
+            /**
+             * Format: double
+             * @description The least and the most that `beta log(1/pi*(S|x))` can be, in units of reward: what no policy supported on the stored
+             *     completions can regain. It grows with the length of the completions; read it beside the coverage of answers.
+             */
+            support_price_low: number;
+            /** Format: double */
+            support_price_high: number;
+            /**
+             * Format: double
+             * @description The same with what the rest weighs estimated by the completions that were drawn once (Good-Turing).
+             */
+            support_price_good_turing: number;
         };
         /** @description Whether the candidate is better by as much as was asked for. */
         Gate: {
@@ -6736,6 +6794,8 @@ export interface components {
             normalization?: components["schemas"]["ObjectiveBoltNormalization"];
             /** @default keep */
             zero_spread?: components["schemas"]["ObjectiveBoltZeroSpread"];
+            /** @default group */
+            weights?: components["schemas"]["ObjectiveBoltWeights"];
         };
         /**
          * @description What the summed loss is divided by.
@@ -6753,6 +6813,13 @@ export interface components {
          * @enum {string}
          */
         ObjectiveBoltReference: "previous" | "initial";
+        /** @description What a completion is weighted by. */
+        ObjectiveBoltWeights: "group" | "step" | "raw" | "advantage" | components["schemas"]["ObjectiveBoltWeightsThreshold"];
+        /** @description 1 for a reward of at least so much, otherwise 0. */
+        ObjectiveBoltWeightsThreshold: {
+            /** Format: double */
+            threshold: number;
+        };
         /**
          * @description What happens to groups in which all rewards are equal.
          *
@@ -6776,7 +6843,7 @@ export interface components {
             group_size?: number;
             /**
              * Format: double
-             * @description Weight of a new step in the running averages.
+             * @description Weight of a new step in the running averages; with 0.02 they follow within about 100 steps.
              * @default 0.02
              */
             ema?: number;
@@ -6846,10 +6913,13 @@ export interface components {
             kl_coef?: number;
         };
         /**
-         * @description Whether advantages are divided by the group's standard deviation.
+         * @description The standard deviation that a group's advantages are divided by, if any.
+         *
+         *     - `std`: Of the population, of G.
+         *     - `sample_std`: Of a sample, of G - 1, as many libraries have it.
          * @enum {string}
          */
-        ObjectiveGrpoScale: "std" | "none";
+        ObjectiveGrpoScale: "none" | "std" | "sample_std";
         /** @description One page of a list. */
         ObjectiveList: {
             /** @constant */
@@ -6886,6 +6956,14 @@ export interface components {
             advantage?: components["schemas"]["Advantage"];
             /** @default step */
             ess_scope?: components["schemas"]["ObjectiveP3oEssScope"];
+            /** @default k3 */
+            kl_estimator?: components["schemas"]["ObjectiveP3oKlEstimator"];
+            /**
+             * Format: double
+             * @description Weight of a KL penalty against the model the job started from, beside the one against the behavior policy.
+             * @default 0
+             */
+            kl_coef?: number;
         };
         /**
          * @description The tokens over which the effective sample size is taken.
@@ -6895,6 +6973,14 @@ export interface components {
          * @enum {string}
          */
         ObjectiveP3oEssScope: "step" | "micro_batch";
+        /**
+         * @description What holds the policy back.
+         *
+         *     - `k3`: As published: k3 over completions of the behavior policy, an estimate of chi2(mu || pi) - KL(mu || pi).
+         *     - `importance`: `rho log rho - rho + 1`, an unbiased estimate of KL(pi || mu).
+         * @enum {string}
+         */
+        ObjectiveP3oKlEstimator: "k3" | "importance";
         /** @description The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...) and of off-policy corrections; for comparisons and ablations. */
         ObjectivePolicyGradient: {
             /**
@@ -7537,6 +7623,29 @@ export interface components {
             /** @description Whether all of it is there, and was found to be what was sent. */
             complete: boolean;
         };
+        /** @description Which temperature to take, and why. */
+        Recommendation: {
+            /**
+             * Format: double
+             * @description None when no listed one helps.
+             */
+            beta: number | null;
+            code: components["schemas"]["RecommendationCode"];
+            /** @description One sentence. */
+            message: string;
+        };
+        /**
+         * @description What decided.
+         *
+         *     - `reached`: It is the largest that reaches the success which is asked for.
+         *     - `ess_floor`: It is the smallest that keeps enough completions, and reaches less.
+         *     - `smallest_listed`: It is the smallest listed, and a smaller one would reach more.
+         *     - `largest_listed`: It is the largest listed, and a larger one would rest on more completions.
+         *     - `too_few_completions`: No listed temperature keeps enough completions.
+         *     - `no_spread`: No group tells its completions apart.
+         * @enum {string}
+         */
+        RecommendationCode: "reached" | "ess_floor" | "smallest_listed" | "largest_listed" | "too_few_completions" | "no_spread";
         /** @description What an agent must know of its server. */
         RegisteredHost: {
             name: string;
@@ -7721,6 +7830,11 @@ export interface components {
              * @description How many machines the devices are on, as many on each.
              */
             hosts?: number;
+            /**
+             * @description The pool whose machines the job runs on, as their agents or launcher call it; without it on any. A server's own devices
+             *     are in none.
+             */
+            pool?: string | null;
             /**
              * @description Whether each attempt takes as many of the devices as are free when it begins, at least one. Results depend on how many
              *     that were, within rounding.

@@ -9,7 +9,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::clock;
 use crate::job::agent::{HostRegistration, PROTOCOL, RegisteredHost};
-use crate::job::device::split_name;
+use crate::job::device::{is_host_name, split_name};
 use crate::store::NewAgent;
 
 /// Begin to work for this server
@@ -43,6 +43,9 @@ pub async fn register_host(Agent(app): Agent, JsonBody(body): JsonBody) -> Resul
     }
     if new.devices.is_empty() || new.devices.len() > 256 {
         return Err(wrong("/devices", "has 1 to 256 devices"));
+    }
+    if new.pool.as_deref().is_some_and(|pool| !is_host_name(pool)) {
+        return Err(wrong("/pool", "is 1 to 63 lower-case letters, digits, `-`, `.` and `_`"));
     }
     for (i, device) in new.devices.iter().enumerate() {
         if split_name(&device.name).0 != new.name {

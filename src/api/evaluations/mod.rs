@@ -67,6 +67,11 @@ pub struct EvaluationResult {
     /// Completions that held nothing to judge; their reward counts.
     pub unparsable: u64,
     pub pass_at: Vec<PassRate>,
+    /// maj@k for k = `samples`: the share of prompts whose most frequent answer passes, a tie being decided by lot. Null where
+    /// completions have no answers, and in evaluations that are older than it.
+    pub majority: Option<PassRate>,
+    /// Distinct answers as a share of the completions.
+    pub distinct_answers: Option<f64>,
     /// Mean reward of all completions.
     pub reward_mean: f64,
     /// Mean completion length in tokens.
@@ -102,6 +107,8 @@ impl From<EvaluationSummary> for EvaluationResult {
             passed: summary.passed,
             unparsable: summary.unparsable,
             pass_at: summary.pass_at.into_iter().map(rate).collect(),
+            majority: summary.majority.map(rate),
+            distinct_answers: summary.distinct_answers,
             reward_mean: summary.reward_mean,
             tokens_mean: summary.tokens_mean,
             truncated: summary.truncated,

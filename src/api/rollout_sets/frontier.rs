@@ -14,7 +14,7 @@ use crate::api::extract::{Id, JsonBody, read};
 use crate::api::scan::scan;
 use crate::job::rollout_set::GROUPS_FILE;
 use crate::job::{FieldError, RolloutSetId, RolloutSummary};
-use crate::objective::frontier::{self, DEFAULT_ESS_FLOOR, Frontier, ScoredGroup};
+use crate::objective::frontier::{self, Frontier, ScoredGroup};
 use crate::store::Content;
 
 /// The largest file of scores that is read, about three million completions.
@@ -28,18 +28,15 @@ pub struct FrontierRequest {
     #[serde(default)]
     #[schema(min_items = 1, max_items = 200)]
     betas: Option<Vec<f64>>,
-    /// The smallest effective sample size, as a share of the group, that is recommended; above 0 and at most 1.
-    #[serde(default = "default_floor")]
-    #[schema(default = 0.25, exclusive_minimum = 0.0, maximum = 1.0)]
-    ess_floor: f64,
-}
-
-fn default_floor() -> f64 {
-    DEFAULT_ESS_FLOOR
+    /// How many completions the weights of a group whose rewards differ have to rest on, on average; by default 2, or three
+    /// quarters of a smaller group.
+    #[serde(default)]
+    #[schema(minimum = 1.0, maximum = 1024.0)]
+    ess_floor: Option<f64>,
 }
 
 impl FrontierRequest {
-    fn check(self) -> Result<(Vec<f64>, f64), Problem> {
+    fn check(self) -> Result<(Vec<f64>, Option<f64>), Problem> {
         let betas = self.betas.unwrap_or_else(frontier::default_betas);
         let small = betas.iter().enumerate().filter(|(_, beta)| **beta < frontier::MIN_BETA);
         let errors: Vec<_> = small
@@ -59,8 +56,10 @@ pub struct FrontierAnswer {
     object: &'static str,
     rollout_set: String,
     /// `groups`, `completions`, `coverage` (solve rate, distinct and unseen answers, groups without spread),
-    /// `recommended_beta`, `ess_floor`, and `rows`, one for each beta in rising order: `ess_share`,
-    /// `ess_share_informative`, `second_moment`, `target_success`, `log_partition`, `support_price`.
+    /// `recommended_beta`, `recommendation` (why), `ess_floor`, and `rows`, one for each beta in rising order: `ess_share`,
+    /// `ess_share_informative`, `ess_completions`, `second_moment`, `target_success`, `target_success_informative`,
+    /// `log_partition` with its bounds `_low` and `_high`, and `support_price_low`, `support_price_high` and
+    /// `support_price_good_turing`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     frontier: Frontier,
@@ -142,9 +141,9 @@ mod tests {
         assert_eq!(refused(json!({"betas": []})), ["/betas"]);
         assert_eq!(refused(json!({"betas": vec![1.0; 201]})), ["/betas"]);
         assert_eq!(refused(json!({"betas": [0.1, 0.0, -1]})), ["/betas/1", "/betas/2"]);
-        assert_eq!(refused(json!({"ess_floor": 0})), ["/ess_floor"]);
-        assert_eq!(refused(json!({"ess_floor": 1.5})), ["/ess_floor"]);
+        assert_eq!(refused(json!({"ess_floor": 0.5})), ["/ess_floor"]);
+        assert_eq!(refused(json!({"ess_floor": 1025})), ["/ess_floor"]);
         let (betas, floor) = read::<FrontierRequest>(&json!({})).unwrap().check().unwrap();
-        assert_eq!((betas.len(), floor), (25, DEFAULT_ESS_FLOOR));
+        assert_eq!((betas.len(), floor), (25, None));
     }
 }

@@ -311,7 +311,8 @@ fn credited(
     let reward = |request: &Request| f64::from(stream.uniform(request.prompt, request.sample, 0) < 0.5);
     let rewards: Vec<f64> = requests.iter().map(reward).collect();
     let entropies: Vec<f64> = completions.iter().map(|c| c.entropy_sum / c.tokens.len() as f64).collect();
-    objective.begin_step(&StepStatistics { rewards: &rewards, token_entropy: mean(&entropies), log_ratios: &[] });
+    let token_entropy = mean(&entropies);
+    objective.begin_step(&StepStatistics { rewards: &rewards, token_entropy, log_ratios: &[], on_policy: true });
     let credits = rewards
         .chunks(STEP_SAMPLES as usize)
         .flat_map(|rewards| objective.credit(&Group { rewards, reference_log_ratios: &[] }));

@@ -29,7 +29,7 @@ use crate::engine::cpu::Cpu;
 use crate::engine::cuda::{Cuda, Peaks};
 use crate::engine::device::{self, Device};
 use crate::engine::kernels::buffer::release_free;
-use crate::engine::kernels::{gemm, instructions};
+use crate::engine::kernels::{Instructions, form, gemm, instructions, restrict};
 use crate::engine::ops::fallback;
 use crate::job::spec::{Masters, MomentState, OptimizerKind, OptimizerSpec, Precision, SampledCache};
 
@@ -65,6 +65,9 @@ pub struct Args {
     /// What weights that are trained are kept in
     #[arg(long, value_enum, default_value_t = Compute::F32)]
     masters: Compute,
+    /// Use no more than these instructions of the processor [default: all that it has]
+    #[arg(long, value_enum)]
+    instructions: Option<Set>,
     /// Measure only these, separated by commas [default: all]
     #[arg(long, value_enum, value_name = "KIND,...", value_delimiter = ',')]
     only: Vec<Kind>,
@@ -138,6 +141,27 @@ enum Kind {
 enum Compute {
     F32,
     Bf16,
+}
+
+/// Sets of instructions, from less to more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Set {
+    Portable,
+    Avx2,
+    Avx512,
+    Avx512Bf16,
+}
+
+impl From<Set> for Instructions {
+    fn from(set: Set) -> Self {
+        match set {
+            Set::Portable => Self::Portable,
+            Set::Avx2 => Self::Avx2,
+            Set::Avx512 => Self::Avx512,
+            Set::Avx512Bf16 => Self::Avx512Bf16,
+        }
+    }
 }
 
 /// The job spec's `optimizer.type`, as an argument.
@@ -249,6 +273,9 @@ impl Args {
 
 /// Measures what was asked for and prints it.
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(set) = args.instructions {
+        restrict(set.into());
+    }
     start_pool(config.threads)?;
     let progress = Progress::new(args.steps());
     // On a thread of the pool, as a worker runs the engine.
@@ -352,6 +379,7 @@ fn measure_on<B: Backend>(
             cpu: machine::cpu(),
             cores: rayon::current_num_threads(),
             instructions: instructions().name(),
+            bf16: report::Bf16Products { few_rows: form::way(true).name(), many_rows: form::way(false).name() },
             gpu,
         },
         model: args.model.clone(),

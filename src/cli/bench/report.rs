@@ -37,9 +37,18 @@ pub struct Machine {
     pub cores: usize,
     /// The widest instructions that the kernels use.
     pub instructions: &'static str,
+    /// How products of bf16 are computed: `own` by an instruction for them, or `widened` to f32.
+    pub bf16: Bf16Products,
     /// The GPU that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu: Option<String>,
+}
+
+/// For few rows, as in sampling, and for many.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bf16Products {
+    pub few_rows: &'static str,
+    pub many_rows: &'static str,
 }
 
 /// An operation that ran in a slower form.
@@ -107,7 +116,7 @@ const HEADINGS: [&str; 5] = ["", "tokens/s", "seconds", "GFLOP/s", "of peak"];
 
 /// What the command prints: the machine and the model, the figures, memory and slow operations.
 pub fn table(report: &Report) -> String {
-    let Machine { cpu, cores, instructions, gpu } = &report.machine;
+    let Machine { cpu, cores, instructions, bf16, gpu } = &report.machine;
     let parameters = grouped(report.parameters as f64);
     let compute = match report.compute {
         Compute::F32 => "f32",
@@ -115,6 +124,7 @@ pub fn table(report: &Report) -> String {
     };
     let mut text = format!("anneal       {}, {}\n", report.version, report.date);
     text += &format!("machine      {cpu}, {cores} cores, {instructions}\n");
+    text += &format!("bf16         {} for few rows, {} for many\n", bf16.few_rows, bf16.many_rows);
     if let Some(gpu) = gpu {
         text += &format!("device       {gpu}\n");
     }
@@ -218,7 +228,13 @@ mod tests {
         Report {
             version: "0.1.0",
             date: String::from("2026-11-21T12:00:00.000Z"),
-            machine: Machine { cpu: String::from("AMD EPYC"), cores: 2, instructions: "avx512_bf16", gpu: None },
+            machine: Machine {
+                cpu: String::from("AMD EPYC"),
+                cores: 2,
+                instructions: "avx512_bf16",
+                bf16: Bf16Products { few_rows: "own", many_rows: "own" },
+                gpu: None,
+            },
             model: String::from("smollm2-135m"),
             parameters: 134_515_008,
             lora: None,
@@ -264,6 +280,7 @@ mod tests {
         let expected = "\
 anneal       0.1.0, 2026-11-21T12:00:00.000Z
 machine      AMD EPYC, 2 cores, avx512_bf16
+bf16         own for few rows, own for many
 model        smollm2-135m, 134,515,008 parameters, products in bf16, keys and values in bf16
 matmul peak  512 GFLOP/s
 

@@ -29,8 +29,8 @@ pub struct Args {
     /// The temperatures, separated by commas [default: 25 from 0.02 to 5]
     #[arg(long, value_name = "BETA,...", value_delimiter = ',', value_parser = positive)]
     betas: Vec<f64>,
-    /// The smallest informative ESS share to recommend [default: 0.25]
-    #[arg(long, value_name = "SHARE", value_parser = positive)]
+    /// Completions that a group's weights have to rest on [default: 2, or three quarters of a smaller group]
+    #[arg(long, value_name = "COMPLETIONS", value_parser = positive)]
     ess_floor: Option<f64>,
     /// Plot the frontier into this file
     #[arg(long, value_name = "FILE")]
@@ -50,25 +50,28 @@ What the columns mean:
   ESS share       Effective sample size as a share of the group, (sum w)^2 / (G sum w^2): how
                   many completions the weights really use. 1 when all count alike, 1/G when a
                   single one has all the weight.
-  informative     The same without zero-spread groups, which are at 1 whatever beta is. Judge
-                  beta by this column.
+  ESS, compl.     The same in completions, and without zero-spread groups, which count all of
+                  theirs whatever beta is. Judge beta by this column: it is between 1 and G.
   second moment   Mean of w^2, in each group the inverse of the ESS share: what the weights
                   cost in variance.
   target success  Mean reward under the weights, sum w r / G: what a model that fits the target
                   would reach on these completions. A large beta leaves the mean reward, a small
                   one takes the best of each group.
-  log Z           Logarithm of the mean of exp(r/beta), which normalises the target.
+  log Z           Logarithm of the mean of exp(r/beta), an estimate of what normalises the target.
   support price   beta log(1/pi*(S)), S being the stored completions: what training on them
                   cannot regain, in units of reward and however many epochs it has, because the
-                  target also lies on completions that were never drawn. It tends to grow with beta
-                  and with length; use it to compare sets.
+                  target also lies on completions that were never drawn. What these are worth is
+                  not known: the price is `at least` what it is if they all earn the least reward,
+                  and `at most` what it is if they earn the most. `Good-Turing` estimates it by
+                  the completions that were drawn once. It tends to grow with beta and with length.
   zero spread     Groups whose rewards are all equal. They cannot tell better from worse; BOLT
                   imitates them as they are, or leaves them out with `zero_spread: \"skip\"`.
 
 How to choose beta: a smaller one aims higher and rests on fewer completions. The recommendation
-is the smallest listed beta whose informative ESS share reaches the floor. Then look further:
-  - Target success hardly above the mean reward: lower the floor, or sample larger groups, of
-    which a smaller share is enough.
+is the largest listed beta that reaches 95 % of what weights can add to the mean reward of groups
+whose rewards differ, or the smallest that rests on enough of their completions (--ess-floor),
+whichever is larger. Then look further:
+  - Target success hardly above the mean reward: lower the floor, or sample larger groups.
   - Many zero-spread groups: no beta helps. If they fail, take easier prompts or larger groups;
     if they pass, harder prompts.
   - Few distinct answers, or a high chance of new ones: larger groups do more than more epochs.
@@ -76,7 +79,7 @@ is the smallest listed beta whose informative ESS share reaches the floor. Then 
 
 Examples:
   anneal frontier rs_... --svg frontier.svg
-  anneal frontier rs_... --betas 0.05,0.1,0.25,0.5,1 --ess-floor 0.3
+  anneal frontier rs_... --betas 0.05,0.1,0.25,0.5,1 --ess-floor 3
   anneal frontier rs_... --json | jq .recommended_beta";
 
 /// The server's answer, as far as it is shown.
@@ -89,8 +92,14 @@ struct Frontier {
     /// Must be there, if only as `null`.
     #[serde(deserialize_with = "Option::deserialize")]
     recommended_beta: Option<f64>,
+    recommendation: Recommendation,
     ess_floor: f64,
     rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Recommendation {
+    message: String,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -111,10 +120,13 @@ struct Row {
     beta: f64,
     ess_share: f64,
     ess_share_informative: f64,
+    ess_completions: f64,
     second_moment: f64,
     target_success: f64,
     log_partition: f64,
-    support_price: f64,
+    support_price_low: f64,
+    support_price_high: f64,
+    support_price_good_turing: f64,
 }
 
 impl Frontier {
@@ -186,22 +198,24 @@ fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
 /// A column: two lines of heading, and what a row shows.
 type Column = ([&'static str; 2], fn(&Row) -> String);
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 9] = [
     (["", "beta"], |row| number(row.beta)),
     (["ESS", "share"], |row| format!("{:.3}", row.ess_share)),
-    (["ESS share,", "informative"], |row| format!("{:.3}", row.ess_share_informative)),
+    (["ESS,", "compl."], |row| format!("{:.2}", row.ess_completions)),
     (["second", "moment"], |row| significant(row.second_moment)),
     (["target", "success"], |row| significant(row.target_success)),
     (["", "log Z"], |row| significant(row.log_partition)),
-    (["support", "price"], |row| significant(row.support_price)),
+    (["price,", "at least"], |row| significant(row.support_price_low)),
+    (["price,", "at most"], |row| significant(row.support_price_high)),
+    (["price,", "Good-Turing"], |row| significant(row.support_price_good_turing)),
 ];
 
 /// What the command prints: coverage in words, the rows, and the conclusion.
 fn table(frontier: &Frontier) -> String {
     let headings = [0, 1].map(|line| COLUMNS.map(|(heading, _)| heading[line].to_owned()));
-    let cells: Vec<[String; 7]> =
+    let cells: Vec<[String; 9]> =
         headings.into_iter().chain(frontier.rows.iter().map(|row| COLUMNS.map(|(_, show)| show(row)))).collect();
-    let widths: [usize; 7] =
+    let widths: [usize; 9] =
         std::array::from_fn(|column| cells.iter().map(|line| line[column].len()).max().unwrap_or_default());
     let marks = [""; 2].into_iter().chain(frontier.rows.iter().map(|row| {
         let recommended = frontier.recommended().is_some_and(|other| other.beta == row.beta);
@@ -237,40 +251,16 @@ fn coverage(frontier: &Frontier) -> String {
     lines.iter().map(|(label, value)| format!("{label:<13}{value}\n")).collect()
 }
 
-/// One sentence: which beta to take, or what to do when there is none.
+/// Which beta to take, or what to do when there is none.
 fn conclusion(frontier: &Frontier) -> String {
-    let floor = percent(frontier.ess_floor);
     if frontier.groups == 0 {
         return String::from("The set holds no scored completions, so that there is nothing to choose by.");
     }
-    if frontier.coverage.zero_spread >= 1.0 {
-        return String::from(
-            "The rewards of every group are equal, so that beta makes no difference: sample larger groups, or prompts \
-             that the model solves sometimes.",
-        );
+    let message = &frontier.recommendation.message;
+    match frontier.recommended() {
+        Some(row) => format!("Take beta {}: {message}.", number(row.beta)),
+        None => format!("No beta is recommended: {message}."),
     }
-    let Some(row) = frontier.recommended() else {
-        let last = &frontier.rows[frontier.rows.len() - 1];
-        return format!(
-            "No listed beta leaves groups with differing rewards an ESS share of {floor} (beta {} leaves {}): list \
-             larger betas, or sample larger groups, of which a smaller share is enough, and lower --ess-floor.",
-            number(last.beta),
-            percent(last.ess_share_informative)
-        );
-    };
-    let share = row.ess_share_informative;
-    let first = row.beta == frontier.rows[0].beta;
-    let which =
-        if first { "the smallest listed, and a smaller one may do too" } else { "the smallest listed that does" };
-    format!(
-        "Take beta {}: groups with differing rewards keep an ESS share of {} ({:.1} of {} completions), at least the \
-         floor of {floor}, and the target success is {}; it is {which}.",
-        number(row.beta),
-        percent(share),
-        share * frontier.completions as f64 / frontier.groups as f64,
-        group_size(frontier),
-        number(row.target_success)
-    )
 }
 
 /// Completions in a group; with a decimal when groups differ.
@@ -322,8 +312,9 @@ mod tests {
         let weight = p + (1.0 - p) * tilt;
         let ess = weight * weight / (p + (1.0 - p) * tilt * tilt);
         json!({
-            "beta": beta, "ess_share": ess / 2.0 + 0.5, "ess_share_informative": ess, "second_moment": 1.0 / ess,
-            "target_success": p / weight, "log_partition": 1.0 / beta + weight.ln(), "support_price": 4.0 * beta,
+            "beta": beta, "ess_share": ess / 2.0 + 0.5, "ess_share_informative": ess, "ess_completions": 8.0 * ess, "second_moment": 1.0 / ess,
+            "target_success": p / weight, "log_partition": 1.0 / beta + weight.ln(), "support_price_low": 2.0 * beta,
+            "support_price_high": 4.0 * beta, "support_price_good_turing": 3.0 * beta,
         })
     }
 
@@ -334,7 +325,7 @@ mod tests {
                 "solve_rate": 0.125, "pass_at_group": 0.75, "distinct_answers": 0.5, "distinct_completions": 1.0,
                 "unseen_answers": 0.0625, "zero_spread": 0.25, "all_fail": 0.25, "all_pass": 0.0,
             },
-            "recommended_beta": recommended, "ess_floor": 0.25,
+            "recommended_beta": recommended, "ess_floor": 2.0, "recommendation": {"message": "there are reasons"},
             "rows": betas.iter().map(|beta| row(*beta)).collect::<Vec<_>>(),
         })
     }
@@ -355,14 +346,13 @@ one-sided    25 % of the groups all fail, 0 % all pass
 distinct     50 % of the answers, 100 % of the completions
 unseen       6.2 % is the estimated chance that another answer is a new one
 
-         ESS    ESS share,   second    target             support
-beta   share   informative   moment   success     log Z     price
- 0.1   0.563         0.125    7.995    0.9997     7.921    0.4000
- 0.5   0.710         0.420    2.380    0.5135    0.5870     2.000  <- recommended
-   2   0.981         0.962    1.039    0.1906   0.07797     8.000
+         ESS     ESS,   second    target               price,    price,        price,
+beta   share   compl.   moment   success     log Z   at least   at most   Good-Turing
+ 0.1   0.563     1.00    7.995    0.9997     7.921     0.2000    0.4000        0.3000
+ 0.5   0.710     3.36    2.380    0.5135    0.5870      1.000     2.000         1.500  <- recommended
+   2   0.981     7.70    1.039    0.1906   0.07797      4.000     8.000         6.000
 
-Take beta 0.5: groups with differing rewards keep an ESS share of 42 % (3.4 of 8 completions), at least the floor \
-of 25 %, and the target success is 0.5135; it is the smallest listed that does.
+Take beta 0.5: there are reasons.
 ";
         assert_eq!(table(&frontier(&[0.1, 0.5, 2.0], Some(0.5))), expected);
     }
@@ -370,16 +360,10 @@ of 25 %, and the target success is 0.5135; it is the smallest listed that does.
     #[test]
     fn the_last_sentence_says_what_to_do() {
         let last = |frontier: &Frontier| table(frontier).lines().last().unwrap_or_default().to_owned();
-        let below = last(&frontier(&[0.1, 0.2], None));
-        assert!(below.contains("beta 0.2 leaves 13.7 %") && below.contains("larger betas, or sample larger groups"));
-        assert!(
-            last(&frontier(&[0.5, 2.0], Some(0.5))).ends_with("the smallest listed, and a smaller one may do too.")
-        );
-        let mut flat = frontier(&[0.1, 0.5], Some(0.1));
-        flat.coverage.zero_spread = 1.0;
-        assert!(last(&flat).contains("beta makes no difference") && !table(&flat).contains("<- recommended"));
-        flat.groups = 0;
-        assert!(last(&flat).contains("no scored completions"));
+        assert_eq!(last(&frontier(&[0.1, 0.2], None)), "No beta is recommended: there are reasons.");
+        let mut empty = frontier(&[0.1, 0.5], Some(0.1));
+        empty.groups = 0;
+        assert!(last(&empty).contains("no scored completions") && !table(&empty).contains("<- recommended"));
     }
 
     #[test]
@@ -407,7 +391,7 @@ of 25 %, and the target success is 0.5135; it is the smallest listed that does.
         assert!(reason(&|v| v["object"] = json!("list")).contains("`object` is \"list\""));
         assert!(reason(&|v| without(v, "recommended_beta").unwrap()).contains("missing field `recommended_beta`"));
         assert!(reason(&|v| without(&mut v["rows"][0], "ess_share").unwrap()).contains("missing field `ess_share`"));
-        assert!(reason(&|v| v["rows"][0]["support_price"] = Value::Null).contains("expected f64"));
+        assert!(reason(&|v| v["rows"][0]["support_price_low"] = Value::Null).contains("expected f64"));
         assert!(reason(&|v| v["rows"][0]["beta"] = json!(0.0)).contains("not above 0"));
         assert!(reason(&|v| v["rows"] = json!([])).contains("no rows"));
     }

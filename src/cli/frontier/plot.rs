@@ -12,7 +12,7 @@ use super::{Frontier, Row, number};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-const SIZE: (u32, u32) = (1040, 460);
+const SIZE: (u32, u32) = (1240, 460);
 /// Pixels above the panels, for title and legend.
 const HEAD: u32 = 66;
 const FONT: &str = "sans-serif";
@@ -34,8 +34,21 @@ const ESS: Series = Series {
 };
 const SUCCESS: Series =
     Series { label: "target success", colour: RGBColor(213, 94, 0), filled: false, value: |row| row.target_success };
-const PRICE: Series =
-    Series { label: "support price", colour: RGBColor(0, 130, 95), filled: true, value: |row| row.support_price };
+const LEAST: Series = Series {
+    label: "support price, at least",
+    colour: RGBColor(0, 130, 95),
+    filled: true,
+    value: |row| row.support_price_low,
+};
+const MOST: Series =
+    Series { label: "at most", colour: RGBColor(204, 121, 167), filled: false, value: |row| row.support_price_high };
+const ESTIMATE: Series = Series {
+    label: "Good-Turing",
+    colour: RGBColor(90, 90, 90),
+    filled: true,
+    value: |row| row.support_price_good_turing,
+};
+const PRICES: [Series; 3] = [LEAST, MOST, ESTIMATE];
 
 /// The plot as an SVG document.
 pub fn svg(frontier: &Frontier) -> anyhow::Result<String> {
@@ -46,12 +59,17 @@ pub fn svg(frontier: &Frontier) -> anyhow::Result<String> {
         let (head, body) = root.split_vertically(HEAD);
         let (left, right) = body.split_horizontally(SIZE.0 / 2);
         draw_head(&head, frontier)?;
-        let shares = span(frontier, &[ESS, SUCCESS], 0.0..frontier.ess_floor.max(1.0));
+        let shares = span(frontier, &[ESS, SUCCESS], 0.0..floor_share(frontier).max(1.0));
         draw_panel(&left, frontier, &[ESS, SUCCESS], shares, "share of the group, reward")?;
-        draw_panel(&right, frontier, &[PRICE], span(frontier, &[PRICE], 0.0..0.0), "support price, reward")?;
+        draw_panel(&right, frontier, &PRICES, span(frontier, &PRICES, 0.0..0.0), "support price, reward")?;
         root.present()?;
     }
     Ok(svg)
+}
+
+/// The floor as a share of a group.
+fn floor_share(frontier: &Frontier) -> f64 {
+    frontier.ess_floor * frontier.groups as f64 / frontier.completions.max(1) as f64
 }
 
 /// Title and legend.
@@ -70,13 +88,13 @@ fn draw_head(area: &Area<'_>, frontier: &Frontier) -> anyhow::Result<()> {
         x += 58 + 7 * label.len() as i32;
         at
     };
-    for series in [ESS, SUCCESS, PRICE] {
+    for series in [ESS, SUCCESS].into_iter().chain(PRICES) {
         let x = entry(series.label);
         area.draw(&PathElement::new([(x, 46), (x + 28, 46)], series.colour.stroke_width(2)))?;
         area.draw(&mark((x + 14, 46), &series))?;
         area.draw_text(series.label, &text(13), (x + 36, 46))?;
     }
-    let floor = format!("ESS floor {}", number(frontier.ess_floor));
+    let floor = format!("floor, {} completions", number(frontier.ess_floor));
     let x = entry(&floor);
     area.draw(&PathElement::new([(x, 46), (x + 28, 46)], GREY.stroke_width(1)))?;
     area.draw_text(&floor, &text(13), (x + 36, 46))?;
@@ -121,7 +139,7 @@ fn draw_panel(
         .y_desc(title)
         .draw()?;
     if series.iter().any(|series| series.label == ESS.label) {
-        chart.draw_series(LineSeries::new(ends.map(|x| (x, frontier.ess_floor)), GREY.stroke_width(1)))?;
+        chart.draw_series(LineSeries::new(ends.map(|x| (x, floor_share(frontier))), GREY.stroke_width(1)))?;
     }
     if let Some(row) = frontier.recommended() {
         let line = [(row.beta, span.start), (row.beta, span.end)];
@@ -247,7 +265,7 @@ mod tests {
             let frontier = frontier(betas, Some(betas[0]));
             let svg = super::svg(&frontier).unwrap();
             let elements = elements(&svg);
-            for series in [ESS, SUCCESS, PRICE] {
+            for series in [ESS, SUCCESS].into_iter().chain(PRICES) {
                 let RGBColor(r, g, b) = series.colour;
                 let colour = format!("#{r:02X}{g:02X}{b:02X}");
                 let drawn = |name: &str| {
@@ -260,13 +278,13 @@ mod tests {
                 assert!(drawn("polyline") + drawn("line") >= 2, "{} at {betas:?}", series.label);
                 assert!(svg.contains(series.label));
             }
-            let words = ["beta, logarithmic", "support price, reward", "recommended beta", "ESS floor 0.25"];
+            let words = ["beta, logarithmic", "support price, reward", "recommended beta", "floor, 2 completions"];
             assert!(words.iter().all(|word| svg.contains(word)));
             for (name, value) in elements.iter().flat_map(|(_, attributes)| attributes) {
                 for number in
                     value.split([',', ' ']).filter(|_| ["points", "x", "y", "cx", "cy"].contains(&name.as_str()))
                 {
-                    let inside = number.is_empty() || number.parse::<f64>().is_ok_and(|n| (-1.0..=1041.0).contains(&n));
+                    let inside = number.is_empty() || number.parse::<f64>().is_ok_and(|n| (-1.0..=1241.0).contains(&n));
                     assert!(inside, "{name}=\"{value}\" at {betas:?}");
                 }
             }
@@ -277,9 +295,10 @@ mod tests {
     fn negative_rewards_and_a_price_of_zero_are_plotted_within_the_panels() {
         let mut frontier = frontier(&[0.1, 1.0], None);
         for row in &mut frontier.rows {
-            (row.target_success, row.support_price) = (-3.0, 0.0);
+            row.target_success = -3.0;
+            (row.support_price_low, row.support_price_high, row.support_price_good_turing) = (0.0, 0.0, 0.0);
         }
-        assert_eq!(span(&frontier, &[PRICE], 0.0..0.0), 0.0..1.0);
+        assert_eq!(span(&frontier, &PRICES, 0.0..0.0), 0.0..1.0);
         assert_eq!(span(&frontier, &[ESS, SUCCESS], 0.0..1.0).start, -3.0);
         frontier.rollout_set = String::from("<&\"rs_1'>");
         let svg = super::svg(&frontier).unwrap();

@@ -68,6 +68,7 @@ impl Storage for Cpu {
     type Moments = CpuMoments;
 
     const IS_ASYNCHRONOUS: bool = false;
+    const SAMPLES_EXACTLY: bool = true;
     const MACHINE: Machine = Machine::CPU;
     const MOST_TOKENS: u64 = 4096;
 

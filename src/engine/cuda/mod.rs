@@ -203,6 +203,7 @@ impl Storage for Cuda {
     type Moments = CudaMoments;
 
     const IS_ASYNCHRONOUS: bool = true;
+    const SAMPLES_EXACTLY: bool = false;
     /// Products with a large vocabulary want some thousand rows.
     const MACHINE: Machine = Machine::CUDA;
     const MOST_TOKENS: u64 = 16_384;

@@ -11,7 +11,8 @@ use super::lanes::{LANES, Lanes, PANEL};
 use super::precision::Precision;
 #[cfg(target_arch = "x86_64")]
 use super::words::Pairs;
-use super::words::{Factor, Multiply, Plain};
+use super::words::{Factor, Multiply, Plain, Widened};
+use super::{Instructions, instructions};
 use crate::modelfile::gguf::blocks::{Block, BlockKind};
 
 /// The factor `M^T` of a matrix `M` in codes: `[panel][step][PANEL]`, so that columns lie side by side. A number is
@@ -188,14 +189,14 @@ impl Codes {
         assert_eq!(out.len(), steps.len().div_ceil(wide) * PANEL);
         // Safety: the instruction set was detected, and lengths were checked.
         unsafe {
-            #[cfg(target_arch = "x86_64")]
-            if precision.is_paired() {
-                return fill_pairs(self.steps(panel, steps), out);
+            match precision {
+                Precision::F32 => fill(self.steps(panel, steps), out),
+                #[cfg(target_arch = "x86_64")]
+                Precision::Bf16 if instructions() == Instructions::Avx512Bf16 => {
+                    fill_pairs(self.steps(panel, steps), out);
+                }
+                Precision::Bf16 => fill_widened(self.steps(panel, steps), out),
             }
-            fill(self.steps(panel, steps), out);
-        }
-        if precision == Precision::Bf16 {
-            out.iter_mut().for_each(|x| *x = precision.round(*x));
         }
     }
 
@@ -372,6 +373,15 @@ dispatched!(
 #[inline(always)]
 unsafe fn fill_body<S: Lanes>(steps: Steps<'_>, out: &mut [f32]) {
     unsafe { fill_of::<Plain<S>>(steps, out) }
+}
+
+dispatched!(
+    fn fill_widened(steps: Steps<'_>, out: &mut [f32]) = fill_widened_body
+);
+
+#[inline(always)]
+unsafe fn fill_widened_body<S: Lanes>(steps: Steps<'_>, out: &mut [f32]) {
+    unsafe { fill_of::<Widened<S>>(steps, out) }
 }
 
 #[inline(always)]

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::buffer::Buffer;
 use super::codes::Codes;
 use super::dispatched;
+use super::form;
 use super::lanes::Lanes;
 pub use super::lanes::PANEL;
 use super::narrow::widen;
@@ -85,8 +86,6 @@ pub struct Panels {
     pub(super) depth: usize,
     pub(super) columns: usize,
     pub(super) precision: Precision,
-    /// Whether words hold pairs.
-    pub(super) paired: bool,
 }
 
 impl Panels {
@@ -95,7 +94,7 @@ impl Panels {
     pub fn transposed<N: Number>(matrices: &[&[N]], depth: usize, precision: Precision) -> Self {
         let rows: Vec<&[N]> = matrices.iter().flat_map(|m| m.chunks_exact(depth)).collect();
         let mut panels = Self::new(depth, rows.len(), precision);
-        let paired = panels.paired;
+        let paired = precision.is_paired();
         panels.fill(|first, panel| {
             let rows = &rows[first..(first + PANEL).min(rows.len())];
             if rows.len() < PANEL {
@@ -109,10 +108,8 @@ impl Panels {
                     let row = &row[block * 32 * wide..depth.min((block + 1) * 32 * wide)];
                     if paired {
                         out.iter_mut().zip(row.chunks(2)).for_each(|(out, pair)| out[column] = pack(pair));
-                    } else if precision == Precision::F32 {
-                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = x.wide());
                     } else {
-                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = precision.round(x.wide()));
+                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = x.wide());
                     }
                 }
             }
@@ -126,7 +123,7 @@ impl Panels {
         assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
         let rows: Vec<&[N]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
         let mut panels = Self::new(depth, columns, precision);
-        let paired = panels.paired;
+        let paired = precision.is_paired();
         panels.fill(|first, panel| {
             let count = (columns - first).min(PANEL);
             if count < PANEL {
@@ -150,9 +147,6 @@ impl Panels {
                     Some(whole) => *out = *whole,
                     None => out[..count].copy_from_slice(row),
                 }
-                if precision == Precision::Bf16 {
-                    out.iter_mut().for_each(|x| *x = precision.round(*x));
-                }
             }
         });
         panels
@@ -165,7 +159,7 @@ impl Panels {
         let all = matrices.iter().flat_map(|m| (0..m.columns()).map(|row| (*m, row)));
         let rows: Vec<(&Kept, usize)> = all.skip(rows.start).take(rows.len()).collect();
         let mut panels = Self::new(rows.len(), columns, precision);
-        let paired = panels.paired;
+        let paired = precision.is_paired();
         panels.fill(|first, panel| {
             let count = (columns - first).min(PANEL);
             if count < PANEL {
@@ -190,7 +184,7 @@ impl Panels {
                         if paired {
                             interleave(&low[..count], high.as_ref().map(|high| &high[..count]), out);
                         } else {
-                            out.iter_mut().zip(low).for_each(|(out, x)| *out = precision.round(x));
+                            out.copy_from_slice(&low[..count]);
                         }
                     }
                 }
@@ -209,7 +203,7 @@ impl Panels {
     pub fn read_row(&self, row: usize, out: &mut [f32]) {
         assert_eq!((out.len(), row < self.columns), (self.depth, true), "there is no such row");
         let words = self.of_row(row).iter().step_by(PANEL);
-        if !self.paired {
+        if !self.precision.is_paired() {
             return out.iter_mut().zip(words).for_each(|(out, word)| *out = *word);
         }
         for (out, word) in out.chunks_mut(2).zip(words) {
@@ -220,7 +214,7 @@ impl Panels {
 
     fn new(depth: usize, columns: usize, precision: Precision) -> Self {
         let words = Buffer::new(columns.div_ceil(PANEL) * precision.words(depth) * PANEL);
-        Self { words, depth, columns, precision, paired: precision.is_paired() }
+        Self { words, depth, columns, precision }
     }
 
     fn fill(&mut self, fill: impl Fn(usize, &mut [f32]) + Sync) {
@@ -378,12 +372,9 @@ impl<'a> Left<'a> {
         }
         let width = precision.words(depth);
         let mut words = Buffer::new(rows * width);
-        let paired = precision.is_paired();
         if width > 0 {
-            words.par_chunks_mut(width).enumerate().with_min_len(16).for_each(|(row, out)| match paired {
-                true => convert_row(view.row(row), out),
-                false => out.iter_mut().zip(view.row(row)).for_each(|(o, x)| *o = precision.round(*x)),
-            });
+            let rows = words.par_chunks_mut(width).enumerate().with_min_len(16);
+            rows.for_each(|(row, out)| convert_row(view.row(row), out));
         }
         Self { words: Words::Converted(words), row_stride: width, ..base }
     }
@@ -396,17 +387,42 @@ impl<'a> Left<'a> {
         if precision == Precision::F32 {
             return base;
         }
-        let paired = precision.is_paired();
         let mut words = Buffer::new(rows * precision.words(depth));
         words.par_chunks_mut(rows).enumerate().with_min_len(8).for_each(|(step, out)| {
-            if paired {
-                let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
-                interleave(view.row(2 * step), high, out);
-            } else {
-                out.iter_mut().zip(view.row(step)).for_each(|(o, x)| *o = precision.round(*x));
-            }
+            let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
+            interleave(view.row(2 * step), high, out);
         });
         Self { words: Words::Converted(words), step_stride: rows, ..base }
+    }
+
+    /// The words from a row and a step on, with what lies between rows and between steps.
+    pub(super) fn part(&self, row: usize, step: usize) -> (&[f32], usize, usize) {
+        let words = &self.words()[row * self.row_stride + step * self.step_stride..];
+        (words, self.row_stride, self.step_stride)
+    }
+
+    /// Some pairs of some rows as numbers, in `room`, with the same.
+    pub(super) fn widened<'r>(
+        &self,
+        rows: Range<usize>,
+        words: Range<usize>,
+        room: &'r mut Vec<f32>,
+    ) -> (&'r [f32], usize, usize) {
+        room.resize(2 * rows.len() * words.len(), 0.0);
+        let own = |row: usize, word: usize| self.part(row, word).0;
+        if self.step_stride == 1 {
+            let width = 2 * words.len();
+            for (row, out) in rows.zip(room.chunks_exact_mut(width)) {
+                form::widen_row(&own(row, words.start)[..words.len()], out);
+            }
+            return (room, width, 1);
+        }
+        let (count, width) = (rows.len(), rows.len());
+        for (word, out) in words.zip(room.chunks_exact_mut(2 * count)) {
+            let (high, low) = out.split_at_mut(count);
+            form::widen(&own(rows.start, word)[..count], high, low);
+        }
+        (room, 1, width)
     }
 
     /// Its last word is there; it has one.

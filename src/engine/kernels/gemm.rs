@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use super::codes::{Coded, Codes, Steps};
 use super::dispatched;
 pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
+use super::form::{self, Way};
 use super::lanes::{LANES, Lanes};
-use super::words::{Factor, Multiply, Plain};
+use super::words::{Factor, Multiply, Plain, Widened};
 
 /// Inner steps of a block: a panel's block stays in the first-level cache.
 const DEPTH: usize = 256;
@@ -101,23 +102,28 @@ impl<'a> Right<'a> {
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Words(&'a [f32]),
-    /// Read by products of a precision that the processor has.
+    /// Decoded in the product's registers.
     Codes(Steps<'a>),
+}
+
+impl<'a> Part<'a> {
+    /// Pairs as two rows of numbers each, in `room`.
+    fn widened(self, room: &'a mut Vec<f32>) -> Self {
+        let Self::Words(words) = self else { return self };
+        room.resize(2 * words.len(), 0.0);
+        for (words, out) in words.chunks_exact(PANEL).zip(room.chunks_exact_mut(2 * PANEL)) {
+            let (high, low) = out.split_at_mut(PANEL);
+            form::widen(words, high, low);
+        }
+        Self::Words(room)
+    }
 }
 
 /// The same for several right factors side by side, into columns of a matrix.
 pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: bool) {
     let depth = left.precision.words(left.depth);
     let Strip { values, width, first } = out;
-    // Panels before each factor, and its first column.
-    let (mut parts, mut panels, mut columns) = (Vec::with_capacity(right.len()), 0, first);
-    for factor in right {
-        let (steps, own, precision) = factor.shape();
-        assert_eq!((left.depth, left.precision), (steps, precision), "the factors do not fit");
-        parts.push((panels, columns, own, *factor));
-        panels += own.div_ceil(PANEL);
-        columns += own;
-    }
+    let (parts, panels, columns) = side_by_side(left, right, first);
     assert!(columns <= width && values.len() == left.rows * width, "the product has another size");
     if values.is_empty() || panels == 0 {
         return;
@@ -133,39 +139,42 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     let row_tasks = left.rows.div_ceil(ROWS);
     let width = panels_of_task(panels, row_tasks, threads);
     let panel_tasks = panels.div_ceil(width);
-    let block_depth = block_depth(left.rows, right);
-    let (paired, fused) = (left.precision.is_paired(), left.rows <= FUSED_ROWS && left.precision.is_native());
+    let is_few = left.rows <= FUSED_ROWS;
+    let way = if left.precision.is_paired() { form::way(is_few) } else { Way::Plain };
+    let block_depth = block_depth(left.rows, right, way);
+    // Many rows are widened once for all of a task's products.
+    let widens = way == Way::Widened && !is_few;
     let task = |index: usize| {
-        let mut decoded = Vec::new();
+        let (mut decoded, mut of_left, mut of_right) = (Vec::new(), Vec::new(), Vec::new());
         let (row_task, panel_task) = (index % row_tasks, index / row_tasks);
         let rows = split(left.rows, row_tasks, row_task);
         let columns = panel_task * width..((panel_task + 1) * width).min(panels);
         for begin in (0..depth).step_by(block_depth) {
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
+            let (left, row_stride, step_stride) = if widens {
+                left.widened(rows.clone(), steps.clone(), &mut of_left)
+            } else {
+                left.part(rows.start, steps.start)
+            };
             for panel in columns.clone() {
                 let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
                 let (before, column, own, right) = parts[of];
                 let panel = panel - before;
-                let words = right.part(panel, depth, steps.clone(), Some(&mut decoded).filter(|_| !fused));
-                let tiles = rows.len().div_ceil(TILE);
-                for tile in 0..tiles {
-                    let within = split(rows.len(), tiles, tile);
-                    let first = rows.start + within.start;
-                    let block = Block {
-                        rows: within.len(),
-                        left: &left.words()[first * left.row_stride + steps.start * left.step_stride..],
-                        row_stride: left.row_stride,
-                        step_stride: left.step_stride,
-                        right: words,
-                        paired,
-                        steps: steps.len(),
-                        columns: (own - panel * PANEL).min(PANEL),
-                        fresh,
-                    };
-                    // Safety: tasks have different rows or panels, and lengths were checked above.
-                    unsafe { block.run(target.at(first, column + panel * PANEL), target.stride) };
-                }
+                let words = right.part(panel, depth, steps.clone(), Some(&mut decoded).filter(|_| !is_few));
+                let block = Block {
+                    rows: rows.len(),
+                    left,
+                    row_stride,
+                    step_stride,
+                    right: if widens { words.widened(&mut of_right) } else { words },
+                    way: if widens { Way::Plain } else { way },
+                    steps: if widens { 2 * steps.len() } else { steps.len() },
+                    columns: (own - panel * PANEL).min(PANEL),
+                    fresh,
+                };
+                // Safety: tasks have different rows or panels, and lengths were checked above.
+                unsafe { block.run(target.at(rows.start, column + panel * PANEL), target.stride) };
             }
         }
     };
@@ -177,6 +186,23 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     }
 }
 
+/// Right factors with the panels before each and its first column; and all panels, and the end of the columns.
+fn side_by_side<'a>(
+    left: &Left<'_>,
+    right: &[Right<'a>],
+    first: usize,
+) -> (Vec<(usize, usize, usize, Right<'a>)>, usize, usize) {
+    let (mut parts, mut panels, mut columns) = (Vec::with_capacity(right.len()), 0, first);
+    for factor in right {
+        let (steps, own, precision) = factor.shape();
+        assert_eq!((left.depth, left.precision), (steps, precision), "the factors do not fit");
+        parts.push((panels, columns, own, *factor));
+        panels += own.div_ceil(PANEL);
+        columns += own;
+    }
+    (parts, panels, columns)
+}
+
 /// Panels of a task.
 fn panels_of_task(panels: usize, row_tasks: usize, threads: usize) -> usize {
     let wanted = if threads == 1 { 1 } else { (4 * threads).div_ceil(row_tasks) };
@@ -184,9 +210,10 @@ fn panels_of_task(panels: usize, row_tasks: usize, threads: usize) -> usize {
 }
 
 /// Words of a block of the inner dimension.
-fn block_depth(rows: usize, right: &[Right<'_>]) -> usize {
+fn block_depth(rows: usize, right: &[Right<'_>], way: Way) -> usize {
     let has_codes = right.iter().any(|right| matches!(right, Right::Codes(..)));
     match rows {
+        rows if way == Way::Widened && rows > FUSED_ROWS => DECODED / 2,
         rows if has_codes && rows > FUSED_ROWS => DECODED,
         rows if rows <= 4 * TILE => WHOLE_DEPTH,
         _ => DEPTH,
@@ -241,14 +268,14 @@ impl Target {
 const TILE: usize = 12;
 
 /// Some rows of the left factor times a block of one panel.
+#[derive(Clone, Copy)]
 struct Block<'a> {
     rows: usize,
     left: &'a [f32],
     row_stride: usize,
     step_stride: usize,
     right: Part<'a>,
-    /// Whether its words are pairs of bf16.
-    paired: bool,
+    way: Way,
     steps: usize,
     columns: usize,
     /// Whether the result's old value is left out.
@@ -256,7 +283,17 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Tile by tile.
     unsafe fn run(&self, out: *mut f32, stride: usize) {
+        let tiles = self.rows.div_ceil(TILE);
+        for tile in 0..tiles {
+            let rows = split(self.rows, tiles, tile);
+            let block = Self { rows: rows.len(), left: &self.left[rows.start * self.row_stride..], ..*self };
+            unsafe { block.run_tile(out.add(rows.start * stride), stride) };
+        }
+    }
+
+    unsafe fn run_tile(&self, out: *mut f32, stride: usize) {
         let last = (self.rows - 1) * self.row_stride + (self.steps - 1) * self.step_stride;
         debug_assert!(last < self.left.len());
         if self.columns == PANEL {
@@ -278,13 +315,19 @@ impl Block<'_> {
     }
 
     unsafe fn tile(&self, out: *mut f32, stride: usize) {
-        match self.right {
-            #[cfg(target_arch = "x86_64")]
-            Part::Words(words) if self.paired => unsafe { bf16::tile(self, words.as_ptr(), out, stride) },
-            #[cfg(target_arch = "x86_64")]
-            Part::Codes(codes) if self.paired => unsafe { bf16::tile_codes(self, codes, out, stride) },
-            Part::Words(words) => unsafe { tile(self, words.as_ptr(), out, stride) },
-            Part::Codes(codes) => unsafe { tile_codes(self, codes, out, stride) },
+        unsafe {
+            match (self.right, self.way) {
+                (Part::Words(words), Way::Plain) => tile(self, words.as_ptr(), out, stride),
+                (Part::Codes(codes), Way::Plain) => tile_codes(self, codes, out, stride),
+                (Part::Words(words), Way::Widened) => tile_widened(self, words.as_ptr(), out, stride),
+                (Part::Codes(codes), Way::Widened) => tile_codes_widened(self, codes, out, stride),
+                #[cfg(target_arch = "x86_64")]
+                (Part::Words(words), Way::Own) => bf16::tile(self, words.as_ptr(), out, stride),
+                #[cfg(target_arch = "x86_64")]
+                (Part::Codes(codes), Way::Own) => bf16::tile_codes(self, codes, out, stride),
+                #[cfg(not(target_arch = "x86_64"))]
+                (_, Way::Own) => unreachable!("no such instruction"),
+            }
         }
     }
 }
@@ -392,9 +435,10 @@ fn is_wide<S: Lanes>() -> bool {
 #[inline(always)]
 unsafe fn narrow_tile<M: Multiply, F: Factor<M>>(block: &Block<'_>, right: F, out: *mut f32, stride: usize) {
     unsafe {
-        for first in (0..block.rows).step_by(6) {
+        let most = if M::STEPS == 1 { 6 } else { 4 };
+        for first in (0..block.rows).step_by(most) {
             for column in [0, LANES] {
-                let rows = (block.rows - first).min(6);
+                let rows = (block.rows - first).min(most);
                 by_rows!(M, F, block, right, rows, (first, column), out, stride, 1, [1 2 3 4 5 6]);
             }
         }
@@ -412,6 +456,36 @@ unsafe fn tile_codes_body<S: Lanes>(block: &Block<'_>, codes: Steps<'_>, out: *m
             by_bits!(few_rows::<Plain<S>>, block, codes, out, stride);
         } else {
             by_bits!(narrow_tile::<Plain<S>>, block, codes, out, stride);
+        }
+    }
+}
+
+dispatched!(
+    fn tile_widened(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) = tile_widened_body
+);
+
+#[inline(always)]
+unsafe fn tile_widened_body<S: Lanes>(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
+    unsafe {
+        if is_wide::<S>() {
+            few_rows::<Widened<S>, _>(block, right, out, stride);
+        } else {
+            narrow_tile::<Widened<S>, _>(block, right, out, stride);
+        }
+    }
+}
+
+dispatched!(
+    fn tile_codes_widened(block: &Block<'_>, codes: Steps<'_>, out: *mut f32, stride: usize) = tile_codes_widened_body
+);
+
+#[inline(always)]
+unsafe fn tile_codes_widened_body<S: Lanes>(block: &Block<'_>, codes: Steps<'_>, out: *mut f32, stride: usize) {
+    unsafe {
+        if is_wide::<S>() {
+            by_bits!(few_rows::<Widened<S>>, block, codes, out, stride);
+        } else {
+            by_bits!(narrow_tile::<Widened<S>>, block, codes, out, stride);
         }
     }
 }

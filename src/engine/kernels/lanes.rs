@@ -4,6 +4,11 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
+use super::precision::bf16_bits;
+
+/// The bits of a word's high half.
+const HIGH_HALF: i32 = 0xffff_0000_u32.cast_signed();
+
 /// Numbers in one vector, on every instruction set.
 pub const LANES: usize = 16;
 /// Columns of a panel of a product's right factor.
@@ -35,6 +40,21 @@ pub unsafe trait Lanes: Copy {
     unsafe fn exp2_whole(n: Self::V) -> Self::V;
     /// `yes` where `a < b`, otherwise `no`.
     unsafe fn select_less(a: Self::V, b: Self::V, yes: Self::V, no: Self::V) -> Self::V;
+    /// The numbers that the low and the high halves of words stand for as bf16.
+    unsafe fn halves(words: Self::V) -> (Self::V, Self::V);
+    /// Words of the nearest bf16 to `low` and `high`.
+    #[inline(always)]
+    unsafe fn pair(low: Self::V, high: Self::V) -> Self::V {
+        let (mut words, mut others) = ([0.0; LANES], [0.0; LANES]);
+        unsafe {
+            Self::store(words.as_mut_ptr(), low);
+            Self::store(others.as_mut_ptr(), high);
+            for (word, other) in words.iter_mut().zip(others) {
+                *word = f32::from_bits(bf16_bits(*word) | (bf16_bits(other) << 16));
+            }
+            Self::load(words.as_ptr())
+        }
+    }
 }
 
 /// 512-bit registers.
@@ -106,6 +126,14 @@ unsafe impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn select_less(a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
         unsafe { _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), no, yes) }
+    }
+    #[inline(always)]
+    unsafe fn halves(words: __m512) -> (__m512, __m512) {
+        unsafe {
+            let bits = _mm512_castps_si512(words);
+            let high = _mm512_and_si512(bits, _mm512_set1_epi32(HIGH_HALF));
+            (_mm512_castsi512_ps(_mm512_slli_epi32::<16>(bits)), _mm512_castsi512_ps(high))
+        }
     }
 }
 
@@ -194,6 +222,14 @@ unsafe impl Lanes for Avx2 {
         let half = |i: usize| unsafe { _mm256_blendv_ps(no[i], yes[i], _mm256_cmp_ps::<_CMP_LT_OQ>(a[i], b[i])) };
         [half(0), half(1)]
     }
+    #[inline(always)]
+    unsafe fn halves(words: Self::V) -> (Self::V, Self::V) {
+        unsafe {
+            let bits = words.map(|words| _mm256_castps_si256(words));
+            let low = bits.map(|bits| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(bits)));
+            (low, bits.map(|bits| _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32(HIGH_HALF)))))
+        }
+    }
 }
 
 /// Plain arithmetic, which the compiler turns into whatever the target always has.
@@ -264,5 +300,10 @@ unsafe impl Lanes for Portable {
     #[inline(always)]
     unsafe fn select_less(a: Self::V, b: Self::V, yes: Self::V, no: Self::V) -> Self::V {
         std::array::from_fn(|i| if a[i] < b[i] { yes[i] } else { no[i] })
+    }
+    #[inline(always)]
+    unsafe fn halves(words: Self::V) -> (Self::V, Self::V) {
+        let low = words.map(|word| f32::from_bits(word.to_bits() << 16));
+        (low, words.map(|word| f32::from_bits(word.to_bits() & HIGH_HALF as u32)))
     }
 }

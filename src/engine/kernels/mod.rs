@@ -9,12 +9,14 @@ pub mod attention;
 pub mod buffer;
 pub mod codes;
 mod factors;
+pub mod form;
 pub mod gemm;
 mod lanes;
 pub mod narrow;
 pub mod pages;
 mod precision;
 pub mod rows;
+pub mod trial;
 pub mod update;
 mod words;
 

@@ -1,6 +1,5 @@
 //! What numbers are rounded to before they are multiplied.
 
-use super::{Instructions, instructions};
 use crate::job::spec;
 
 /// What factors are rounded to before they are multiplied; sums are f32 always.
@@ -8,7 +7,7 @@ use crate::job::spec;
 pub enum Precision {
     #[default]
     F32,
-    /// bf16, two inner steps to a word; without the processor's instruction the rounded values are multiplied in f32.
+    /// bf16, two inner steps to a word.
     Bf16,
 }
 
@@ -22,30 +21,14 @@ impl From<spec::Precision> for Precision {
 }
 
 impl Precision {
-    /// Whether the processor multiplies numbers of this kind itself.
-    pub fn is_native(self) -> bool {
-        self == Self::F32 || self.is_paired()
-    }
-
     /// Whether words hold pairs of bf16.
     pub(super) fn is_paired(self) -> bool {
-        self == Self::Bf16 && instructions() == Instructions::Avx512Bf16
+        self == Self::Bf16
     }
 
     /// Words for `depth` inner steps.
     pub(super) fn words(self, depth: usize) -> usize {
         if self.is_paired() { depth.div_ceil(2) } else { depth }
-    }
-}
-
-impl Precision {
-    /// The nearest representable number.
-    #[inline]
-    pub(super) fn round(self, x: f32) -> f32 {
-        match self {
-            Self::F32 => x,
-            Self::Bf16 => f32::from_bits(bf16_bits(x) << 16),
-        }
     }
 }
 

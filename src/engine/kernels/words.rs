@@ -55,6 +55,41 @@ unsafe impl<S: Lanes> Multiply for Plain<S> {
     }
 }
 
+/// Pairs of bf16, the first in the low half, widened to f32 where they are multiplied. A product of two bf16 is exact in f32,
+/// so that a sum is rounded once for each; the processor's own product of pairs ([`Pairs`]) does the same in the same order,
+/// the high half first, and gives the same bits, but for numbers below 2^-126, which it takes for zero.
+#[derive(Clone, Copy)]
+pub(super) struct Widened<S>(std::marker::PhantomData<S>);
+
+unsafe impl<S: Lanes> Multiply for Widened<S> {
+    type S = S;
+    type X = S::V;
+    const STEPS: usize = 2;
+    #[inline(always)]
+    unsafe fn spread(word: *const f32) -> S::V {
+        unsafe { S::splat(*word) }
+    }
+    #[inline(always)]
+    unsafe fn load(words: *const f32) -> S::V {
+        unsafe { S::load(words) }
+    }
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, words: S::V) {
+        unsafe { S::store(to, words) }
+    }
+    #[inline(always)]
+    unsafe fn word(low: S::V, high: S::V) -> S::V {
+        unsafe { S::pair(low, high) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: S::V, b: S::V, sum: S::V) -> S::V {
+        unsafe {
+            let ((low_a, high_a), (low_b, high_b)) = (S::halves(a), S::halves(b));
+            S::fma(low_a, low_b, S::fma(high_a, high_b, sum))
+        }
+    }
+}
+
 /// Pairs of bf16, the first in the low half, with the processor's own product.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]

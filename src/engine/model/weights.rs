@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::{Arc, RwLockWriteGuard};
 
 use half::bf16;
+use safetensors::tensor::{Metadata, TensorInfo};
 use safetensors::{Dtype, View};
 
 use super::reader::{Reader, Safetensors};
 use crate::engine::backend::{Backend, Source, Storage, Tensors, Training, Usage};
 use crate::engine::cpu::{Cpu, Values};
+use crate::engine::digested::{DigestedFile, FileDigest};
 use crate::engine::error::EngineError;
 use crate::job::spec::{Masters, WeightDtype};
 use crate::modelfile::Inspection;
@@ -166,25 +168,26 @@ impl<B: Training> Weights<B> {
     }
 
     /// Writes the weights as one safetensors file.
-    pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<(), EngineError> {
+    pub fn save(&self, path: &Path, dtype: WeightDtype) -> Result<FileDigest, EngineError> {
         self.write(path, |_| dtype)
     }
 
     /// The same without a loss: each tensor in what it is kept in.
-    pub fn save_as_kept(&self, path: &Path) -> Result<(), EngineError> {
+    pub fn save_as_kept(&self, path: &Path) -> Result<FileDigest, EngineError> {
         self.write(path, |index| match self.masters {
             Masters::Bf16 if self.shape(index).len() > 1 => WeightDtype::Bf16,
             Masters::Bf16 | Masters::F32 => WeightDtype::F32,
         })
     }
 
-    fn write(&self, path: &Path, dtype: impl Fn(usize) -> WeightDtype) -> Result<(), EngineError> {
+    fn write(&self, path: &Path, dtype: impl Fn(usize) -> WeightDtype) -> Result<FileDigest, EngineError> {
         let view = |index: usize| {
             let (shape, dtype) = (self.shape(index).to_vec(), dtype(index));
             (self.name(index).to_owned(), TensorView { numbers: &self.parameters, index, shape, dtype })
         };
-        write_safetensors(path, (0..self.count()).map(view))?;
-        self.backend.check()
+        let digest = write_safetensors(path, (0..self.count()).map(view))?;
+        self.backend.check()?;
+        Ok(digest)
     }
 
     /// A file that [`Self::save_as_kept`] wrote, with all tensors in the right shapes.
@@ -257,14 +260,59 @@ pub fn little_endian<T: Copy, const N: usize>(values: &[T], bytes_of: impl Fn(T)
     bytes
 }
 
-/// Writes one safetensors file; the caller syncs it.
+/// Writes one safetensors file, a tensor at a time, as the `safetensors` crate orders them; the caller syncs it.
 pub fn write_safetensors<V: View>(
     path: &Path,
     views: impl IntoIterator<Item = (String, V)>,
-) -> Result<(), EngineError> {
-    let metadata = HashMap::from([(String::from("format"), String::from("pt"))]);
-    safetensors::serialize_to_file(views, Some(metadata), path).map_err(|error| match error {
-        safetensors::SafeTensorError::IoError(source) => EngineError::io("writing", path, source),
-        other => EngineError::Internal(format!("writing {}: {other}", path.display())),
-    })
+) -> Result<FileDigest, EngineError> {
+    let mut views: Vec<(String, V)> = views.into_iter().collect();
+    views.sort_by(|(a, x), (b, y)| y.dtype().cmp(&x.dtype()).then_with(|| a.cmp(b)));
+    let mut end = 0;
+    let described = views.iter().map(|(name, view)| {
+        let begin = end;
+        end += view.data_len();
+        (name.clone(), TensorInfo { dtype: view.dtype(), shape: view.shape().to_vec(), data_offsets: (begin, end) })
+    });
+    let internal =
+        |error: &dyn std::fmt::Display| EngineError::Internal(format!("writing {}: {error}", path.display()));
+    let about = HashMap::from([(String::from("format"), String::from("pt"))]);
+    let metadata = Metadata::new(Some(about), described.collect()).map_err(|error| internal(&error))?;
+    let mut header = serde_json::to_vec(&metadata).map_err(|error| internal(&error))?;
+    header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
+    let mut file = DigestedFile::create(path)?;
+    file.write(&(header.len() as u64).to_le_bytes())?;
+    file.write(&header)?;
+    for (_, view) in &views {
+        file.write(&view.data())?;
+    }
+    Ok(file.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use safetensors::tensor::{TensorView, serialize};
+
+    use super::*;
+    use crate::job::digest::sha256_hex;
+
+    #[test]
+    fn a_file_is_as_the_crate_writes_it() {
+        let bytes: Vec<u8> = (0..1 << 18).map(|i| (i % 253) as u8).collect();
+        let view =
+            |dtype, shape: &[usize], size: usize| TensorView::new(dtype, shape.to_vec(), &bytes[..size]).unwrap();
+        let views = [
+            ("b", view(Dtype::F32, &[3, 5], 60)),
+            ("a", view(Dtype::BF16, &[7], 14)),
+            ("large", view(Dtype::F32, &[1 << 16], 1 << 18)),
+            ("a.b", view(Dtype::U64, &[2], 16)),
+        ];
+        let named = || views.iter().map(|(name, view)| ((*name).to_owned(), view));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let digest = write_safetensors(&path, named()).unwrap();
+        let about = HashMap::from([(String::from("format"), String::from("pt"))]);
+        let expected = serialize(named(), Some(about)).unwrap();
+        assert!(std::fs::read(&path).unwrap() == expected);
+        assert_eq!(digest, (expected.len() as u64, sha256_hex(&expected)));
+    }
 }

@@ -41,9 +41,6 @@ impl Linear {
     /// `[N, output]` of `x: [N, input]`. With `keep` the packed weights stay for the next pass, as sampling wants.
     pub fn forward(&self, x: &[f32], weights: Matrices<'_>, keep: bool) -> Buffer {
         fallback::note_portable("linear");
-        if self.precision == Precision::Bf16 && !self.precision.is_native() {
-            fallback::note("bf16 linear in f32");
-        }
         let mut out = Buffer::new(x.len() / self.input * self.output);
         let target = Strip::whole(&mut out, self.output);
         self.forward_into(View::new(x, self.input), weights, keep, target, false);

@@ -13,7 +13,7 @@ use crate::job::{
     ApiKeyId, DeviceReading, DeviceStatus, EventBody, EventKind, FailureKind, JobKind, LaunchId, LaunchStatus,
     NewEvent, Scope,
 };
-use crate::store::{ApiKeyRow, Ended, Loss, NewAgent, NewApiKey, NewJob, ProjectLimits};
+use crate::store::{ApiKeyRow, Ended, Loss, NewAgent, NewApiKey, NewJob, ProjectLimits, WorkerRow};
 
 const NOW: Timestamp = Timestamp(1_750_000_000_000);
 const GIB: u64 = 1 << 30;
@@ -37,17 +37,7 @@ impl Machine {
         store.set_devices(&readings, NOW).await.unwrap();
         let mut workers = Vec::new();
         for reading in readings {
-            let (id, description) = (WorkerId::generate(), String::new());
-            let row = crate::store::WorkerRow {
-                id,
-                device: reading.name,
-                description,
-                pid: 1,
-                started_at: NOW,
-                seen_at: NOW,
-            };
-            store.add_worker(&row).await.unwrap();
-            workers.push(id);
+            workers.push(attend(&store, &reading.name).await);
         }
         Self { store, workers, _folder: folder }
     }
@@ -473,16 +463,87 @@ async fn what_no_device_would_ever_fit_needs_a_machine_within_what_its_project_m
     assert_eq!((after(minute).await, after(None).await), (4, 1));
 }
 
-async fn join(store: &Store, host: &str, key: Option<ApiKeyId>, device: &DeviceReading) {
-    let agent = NewAgent {
+#[tokio::test]
+async fn jobs_of_a_pool_wait_for_its_machines_and_hold_nobody_else_up() {
+    let machine = Machine::new(&[80]).await;
+    let store = &machine.store;
+    let mut spec = new_job(9, 1).spec.clone();
+    spec["resources"]["pool"] = json!("large");
+    let mut pooled = Vec::new();
+    for _ in 0..40 {
+        let new = NewJob { memory_bytes: 8 * GIB, ..NewJob::of_kind(JobKind::Train, spec.clone()) };
+        pooled.push(store.submit_job(new, None, NOW).await.unwrap().job.id);
+    }
+    let any = machine.submit(0, 1, 8).await;
+    assert_eq!(store.needs(100, None, NOW).await.unwrap().len(), pooled.len());
+    assert_eq!(machine.claim(0).await.unwrap().lease.job, any, "the device of the server is in no pool");
+    assert_eq!(machine.code(pooled[0]).await, Some(WaitCode::NoDevice));
+    let device = DeviceReading::of_test("box/cuda:0", 0, 80 * GIB);
+    let agent = NewAgent { pool: Some(String::from("large")), ..agent_called("box", None) };
+    store.join_agent(&agent, NOW).await.unwrap();
+    store.clone().on_host("box").set_devices(std::slice::from_ref(&device), NOW).await.unwrap();
+    assert!(store.needs(100, None, NOW).await.unwrap().is_empty());
+    let claim = store.claim(attend(store, &device.name).await, &device.name, NOW).await.unwrap().unwrap();
+    assert_eq!(claim.lease.job, pooled[0]);
+    assert_eq!(machine.code(pooled[1]).await, Some(WaitCode::DevicesBusy));
+}
+
+/// A worker for a device.
+async fn attend(store: &Store, device: &str) -> WorkerId {
+    let (id, device) = (WorkerId::generate(), device.to_owned());
+    let row = WorkerRow { id, device, description: String::new(), pid: 1, started_at: NOW, seen_at: NOW };
+    store.add_worker(&row).await.unwrap();
+    id
+}
+
+fn agent_called(host: &str, key: Option<ApiKeyId>) -> NewAgent {
+    NewAgent {
         name: host.to_owned(),
         identity: format!("identity of {host}"),
         version: String::from("1"),
         pool: None,
         key,
-    };
-    store.join_agent(&agent, NOW).await.unwrap();
+    }
+}
+
+async fn join(store: &Store, host: &str, key: Option<ApiKeyId>, device: &DeviceReading) {
+    store.join_agent(&agent_called(host, key), NOW).await.unwrap();
     store.clone().on_host(host).set_devices(std::slice::from_ref(device), NOW).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_launched_machine_is_kept_while_the_others_of_its_job_are_on_their_way() {
+    let machine = Machine::new(&[]).await;
+    let store = &machine.store;
+    let spec = json!({
+        "model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"},
+        "objective": {"type": "sft"}, "train": {"steps": 10}, "resources": {"devices": 2, "hosts": 2},
+    });
+    let wide = NewJob { memory_bytes: 40 * GIB, ..NewJob::of_kind(JobKind::Train, spec) };
+    let wide = store.submit_job(wide, None, NOW).await.unwrap().job.id;
+    let narrow = machine.submit(5, 1, 40).await;
+    let new = NewLaunch { launcher: String::from("nodes"), job: wide, devices: 1, memory: 80 * GIB };
+    store.plan_launches(&[new.clone(), new], &[], NOW).await.unwrap();
+    let mut devices = Vec::new();
+    for launch in store.open_launches().await.unwrap() {
+        let host = launch.id.to_string();
+        let reading = DeviceReading::of_test(&format!("{host}/cuda:0"), 0, 80 * GIB);
+        join(store, &host, None, &reading).await;
+        let device = reading.name;
+        let id = attend(store, &device).await;
+        devices.push((id, device));
+        if devices.len() == 1 {
+            let (id, device) = &devices[0];
+            assert!(store.claim(*id, device, NOW).await.unwrap().is_none(), "the other machine is missing");
+            assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesReserved));
+        }
+    }
+    let mut claimed = Vec::new();
+    for (id, device) in &devices {
+        claimed.extend(store.claim(*id, device, NOW).await.unwrap().map(|claim| claim.lease.job));
+    }
+    assert_eq!(claimed, [wide]);
+    assert_eq!(machine.code(narrow).await, Some(WaitCode::DevicesBusy));
 }
 
 #[tokio::test]
@@ -511,13 +572,7 @@ async fn a_launch_has_a_key_of_its_own_until_it_is_over() {
         let secret = store.launch_key(*id, NOW).await.unwrap().unwrap();
         keys.push(store.api_key_with_digest(&sha256_hex(secret.as_bytes())).await.unwrap().unwrap().id);
     }
-    let agent = |name: &str, key: ApiKeyId| NewAgent {
-        name: name.to_owned(),
-        identity: format!("identity of {name}"),
-        version: String::from("1"),
-        pool: None,
-        key: Some(key),
-    };
+    let agent = |name: &str, key: ApiKeyId| agent_called(name, Some(key));
     let (first, second) = (ids[0].to_string(), ids[1].to_string());
     // Neither another launch's key nor anybody's speaks for it, and its own for nobody else.
     for (name, key) in [(&first, keys[1]), (&first, admin.id), (&String::from("box"), keys[0])] {

@@ -34,8 +34,8 @@ use crate::job::{
 };
 use crate::spec::{ModelRef, Resolved};
 use crate::store::{
-    Added, Claim, Ended, Files, Heartbeat, Lease, Location, Loss, Materials, NewArtifact, Place, RESERVE, Result,
-    StoreError, StoredModel,
+    Added, Claim, Ended, Files, Heartbeat, Lease, Location, Loss, Materials, NewArtifact, Place, Result, StoreError,
+    StoredModel,
 };
 
 /// How long the server lets wait for news.
@@ -103,9 +103,11 @@ impl Ledger for Remote {
     }
 
     fn shortage(&self) -> Option<String> {
-        let (root, free) = (self.files.root().display(), self.files.free_bytes().ok()?);
-        let told = || format!("the disk of the data directory {root} is full, {free} bytes are free; make room there");
-        (free < RESERVE).then(told)
+        self.files.shortage()
+    }
+
+    fn note_shortage(&self) {
+        self.files.note_shortage();
     }
 
     /// With each sign of life comes the server's time.

@@ -6,6 +6,8 @@ from .adapter_type import AdapterType
 from .advantage_asym import AdvantageAsym
 from .advantage_asym_settings import AdvantageAsymSettings
 from .advantage_fade import AdvantageFade
+from .advantage_focal import AdvantageFocal
+from .advantage_focal_settings import AdvantageFocalSettings
 from .advantage_pass_at_k import AdvantagePassAtK
 from .advantage_pass_at_k_settings import AdvantagePassAtKSettings
 from .advantage_power import AdvantagePower
@@ -230,6 +232,7 @@ from .objective import Objective
 from .objective_bolt import ObjectiveBolt
 from .objective_bolt_normalization import ObjectiveBoltNormalization
 from .objective_bolt_reference import ObjectiveBoltReference
+from .objective_bolt_weights_threshold import ObjectiveBoltWeightsThreshold
 from .objective_bolt_zero_spread import ObjectiveBoltZeroSpread
 from .objective_fade import ObjectiveFade
 from .objective_grpo import ObjectiveGrpo
@@ -238,6 +241,7 @@ from .objective_list import ObjectiveList
 from .objective_needs import ObjectiveNeeds
 from .objective_p3o import ObjectiveP3O
 from .objective_p3o_ess_scope import ObjectiveP3OEssScope
+from .objective_p3o_kl_estimator import ObjectiveP3OKlEstimator
 from .objective_policy_gradient import ObjectivePolicyGradient
 from .objective_policy_gradient_correction import ObjectivePolicyGradientCorrection
 from .objective_sft import ObjectiveSft
@@ -275,6 +279,8 @@ from .queue import Queue
 from .queue_counts import QueueCounts
 from .queued_job import QueuedJob
 from .received_file import ReceivedFile
+from .recommendation import Recommendation
+from .recommendation_code import RecommendationCode
 from .registered_host import RegisteredHost
 from .regrade import Regrade
 from .rendezvous import Rendezvous
@@ -436,6 +442,8 @@ __all__ = (
     "AdvantageAsym",
     "AdvantageAsymSettings",
     "AdvantageFade",
+    "AdvantageFocal",
+    "AdvantageFocalSettings",
     "AdvantagePassAtK",
     "AdvantagePassAtKSettings",
     "AdvantagePower",
@@ -660,6 +668,7 @@ __all__ = (
     "ObjectiveBolt",
     "ObjectiveBoltNormalization",
     "ObjectiveBoltReference",
+    "ObjectiveBoltWeightsThreshold",
     "ObjectiveBoltZeroSpread",
     "ObjectiveFade",
     "ObjectiveGrpo",
@@ -668,6 +677,7 @@ __all__ = (
     "ObjectiveNeeds",
     "ObjectiveP3O",
     "ObjectiveP3OEssScope",
+    "ObjectiveP3OKlEstimator",
     "ObjectivePolicyGradient",
     "ObjectivePolicyGradientCorrection",
     "ObjectiveSft",
@@ -705,6 +715,8 @@ __all__ = (
     "QueueCounts",
     "QueuedJob",
     "ReceivedFile",
+    "Recommendation",
+    "RecommendationCode",
     "RegisteredHost",
     "Regrade",
     "Rendezvous",

@@ -17,7 +17,9 @@ T = TypeVar("T", bound="AdvantagePassAtK")
 
 @_attrs_define
 class AdvantagePassAtK:
-    """ The gradient of pass@k.
+    """ The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is
+    compared with subsets of the others (combinatorial leave-one-out, arXiv 2505.15201). `k` is at most the group's
+    size; above it, it is taken for that.
 
         Attributes:
             pass_at_k (AdvantagePassAtKSettings):

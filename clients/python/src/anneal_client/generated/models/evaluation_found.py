@@ -32,6 +32,9 @@ class EvaluationFound:
             unscored (int | Unset): Completions that the verifier could not judge; they are in no other number.
             passed (int | Unset): Completions that pass: with a reward of at least 0.5.
             unparsable (int | Unset): Completions that held nothing to judge; their reward counts.
+            majority (None | PassRate | Unset): maj@k for k = `samples`: the share of prompts whose most frequent answer
+                passes, with its 95 % interval.
+            distinct_answers (float | None | Unset): Distinct answers as a share of the completions.
             rows_digest (str | Unset): `sha256:` and the digest of the digests of all rows: evaluations of the same rows
                 have the same.
      """
@@ -47,6 +50,8 @@ class EvaluationFound:
     unscored: int | Unset = UNSET
     passed: int | Unset = UNSET
     unparsable: int | Unset = UNSET
+    majority: None | PassRate | Unset = UNSET
+    distinct_answers: float | None | Unset = UNSET
     rows_digest: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -77,6 +82,20 @@ class EvaluationFound:
 
         unparsable = self.unparsable
 
+        majority: dict[str, Any] | None | Unset
+        if isinstance(self.majority, Unset):
+            majority = UNSET
+        elif isinstance(self.majority, PassRate):
+            majority = self.majority.to_dict()
+        else:
+            majority = self.majority
+
+        distinct_answers: float | None | Unset
+        if isinstance(self.distinct_answers, Unset):
+            distinct_answers = UNSET
+        else:
+            distinct_answers = self.distinct_answers
+
         rows_digest = self.rows_digest
 
         field_dict: dict[str, Any] = {}
@@ -98,6 +117,10 @@ class EvaluationFound:
             field_dict["passed"] = passed
         if unparsable is not UNSET:
             field_dict["unparsable"] = unparsable
+        if majority is not UNSET:
+            field_dict["majority"] = majority
+        if distinct_answers is not UNSET:
+            field_dict["distinct_answers"] = distinct_answers
         if rows_digest is not UNSET:
             field_dict["rows_digest"] = rows_digest
 
@@ -134,6 +157,32 @@ class EvaluationFound:
 
         unparsable = d.pop("unparsable", UNSET)
 
+        def _parse_majority(data: object) -> None | PassRate | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                majority_type_0 = PassRate.from_dict(data)
+
+                return majority_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | PassRate | Unset, data)
+
+        majority = _parse_majority(d.pop("majority", UNSET))
+
+        def _parse_distinct_answers(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        distinct_answers = _parse_distinct_answers(d.pop("distinct_answers", UNSET))
+
         rows_digest = d.pop("rows_digest", UNSET)
 
         evaluation_found = cls(
@@ -148,6 +197,8 @@ class EvaluationFound:
             unscored=unscored,
             passed=passed,
             unparsable=unparsable,
+            majority=majority,
+            distinct_answers=distinct_answers,
             rows_digest=rows_digest,
         )
 

@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class EvaluationResult:
             tokens_mean (float): Mean completion length in tokens.
             truncated (float): Share of completions cut at the length limit.
             rows_digest (str): `sha256:` and the digest of the rows: evaluations with equal ones can be compared.
+            majority (None | PassRate | Unset): maj@k for k = `samples`: the share of prompts whose most frequent answer
+                passes, a tie being decided by lot. Null where
+                completions have no answers, and in evaluations that are older than it.
+            distinct_answers (float | None | Unset): Distinct answers as a share of the completions.
      """
 
     prompts: int
@@ -44,6 +49,8 @@ class EvaluationResult:
     tokens_mean: float
     truncated: float
     rows_digest: str
+    majority: None | PassRate | Unset = UNSET
+    distinct_answers: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,6 +80,20 @@ class EvaluationResult:
 
         rows_digest = self.rows_digest
 
+        majority: dict[str, Any] | None | Unset
+        if isinstance(self.majority, Unset):
+            majority = UNSET
+        elif isinstance(self.majority, PassRate):
+            majority = self.majority.to_dict()
+        else:
+            majority = self.majority
+
+        distinct_answers: float | None | Unset
+        if isinstance(self.distinct_answers, Unset):
+            distinct_answers = UNSET
+        else:
+            distinct_answers = self.distinct_answers
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -88,6 +109,10 @@ class EvaluationResult:
             "truncated": truncated,
             "rows_digest": rows_digest,
         })
+        if majority is not UNSET:
+            field_dict["majority"] = majority
+        if distinct_answers is not UNSET:
+            field_dict["distinct_answers"] = distinct_answers
 
         return field_dict
 
@@ -122,6 +147,32 @@ class EvaluationResult:
 
         rows_digest = d.pop("rows_digest")
 
+        def _parse_majority(data: object) -> None | PassRate | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                majority_type_0 = PassRate.from_dict(data)
+
+                return majority_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | PassRate | Unset, data)
+
+        majority = _parse_majority(d.pop("majority", UNSET))
+
+        def _parse_distinct_answers(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        distinct_answers = _parse_distinct_answers(d.pop("distinct_answers", UNSET))
+
         evaluation_result = cls(
             prompts=prompts,
             samples=samples,
@@ -134,6 +185,8 @@ class EvaluationResult:
             tokens_mean=tokens_mean,
             truncated=truncated,
             rows_digest=rows_digest,
+            majority=majority,
+            distinct_answers=distinct_answers,
         )
 
         evaluation_result.additional_properties = d

@@ -14,6 +14,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.frontier_coverage import FrontierCoverage
   from ..models.frontier_row import FrontierRow
+  from ..models.recommendation import Recommendation
 
 T = TypeVar("T", bound="FrontierAnswer")
 
@@ -28,10 +29,9 @@ class FrontierAnswer:
             completions (int):
             coverage (FrontierCoverage): What a set covers, whatever the temperature; shares of a group, averaged over the
                 groups.
-            recommended_beta (float | None): The smallest listed beta whose informative ESS share reaches `ess_floor`; none
-                when none does, or when no group
-                tells its completions apart.
-            ess_floor (float):
+            recommended_beta (float | None): The one of `recommendation`.
+            recommendation (Recommendation): Which temperature to take, and why.
+            ess_floor (float): Completions that the weights of a group whose rewards differ have to rest on, on average.
             rows (list[FrontierRow]):
      """
 
@@ -41,6 +41,7 @@ class FrontierAnswer:
     completions: int
     coverage: FrontierCoverage
     recommended_beta: float | None
+    recommendation: Recommendation
     ess_floor: float
     rows: list[FrontierRow]
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -48,6 +49,7 @@ class FrontierAnswer:
     def to_dict(self) -> dict[str, Any]:
         from ..models.frontier_coverage import FrontierCoverage # noqa: PLC0415
         from ..models.frontier_row import FrontierRow # noqa: PLC0415
+        from ..models.recommendation import Recommendation # noqa: PLC0415
         object_ = self.object_
 
         rollout_set = self.rollout_set
@@ -60,6 +62,8 @@ class FrontierAnswer:
 
         recommended_beta: float | None
         recommended_beta = self.recommended_beta
+
+        recommendation = self.recommendation.to_dict()
 
         ess_floor = self.ess_floor
 
@@ -77,6 +81,7 @@ class FrontierAnswer:
             "completions": completions,
             "coverage": coverage,
             "recommended_beta": recommended_beta,
+            "recommendation": recommendation,
             "ess_floor": ess_floor,
             "rows": rows,
         })
@@ -87,6 +92,7 @@ class FrontierAnswer:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.frontier_coverage import FrontierCoverage # noqa: PLC0415
         from ..models.frontier_row import FrontierRow # noqa: PLC0415
+        from ..models.recommendation import Recommendation # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['frontier'] , d.pop("object"))
         if object_ != 'frontier':
@@ -107,6 +113,8 @@ class FrontierAnswer:
 
         recommended_beta = _parse_recommended_beta(d.pop("recommended_beta"))
 
+        recommendation = Recommendation.from_dict(d.pop("recommendation"))
+
         ess_floor = d.pop("ess_floor")
 
         rows = []
@@ -123,6 +131,7 @@ class FrontierAnswer:
             completions=completions,
             coverage=coverage,
             recommended_beta=recommended_beta,
+            recommendation=recommendation,
             ess_floor=ess_floor,
             rows=rows,
         )

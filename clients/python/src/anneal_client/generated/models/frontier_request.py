@@ -20,12 +20,13 @@ class FrontierRequest:
         Attributes:
             betas (list[float] | None | Unset): Temperatures of the target, 1 to 200, all above 0; by default 25 from 0.02
                 to 5, evenly spaced in logarithm.
-            ess_floor (float | Unset): The smallest effective sample size, as a share of the group, that is recommended;
-                above 0 and at most 1. Default: 0.25.
+            ess_floor (float | None | Unset): How many completions the weights of a group whose rewards differ have to rest
+                on, on average; by default 2, or three
+                quarters of a smaller group.
      """
 
     betas: list[float] | None | Unset = UNSET
-    ess_floor: float | Unset = 0.25
+    ess_floor: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         betas: list[float] | None | Unset
@@ -37,7 +38,11 @@ class FrontierRequest:
         else:
             betas = self.betas
 
-        ess_floor = self.ess_floor
+        ess_floor: float | None | Unset
+        if isinstance(self.ess_floor, Unset):
+            ess_floor = UNSET
+        else:
+            ess_floor = self.ess_floor
 
         field_dict: dict[str, Any] = {}
 
@@ -70,7 +75,14 @@ class FrontierRequest:
 
         betas = _parse_betas(d.pop("betas", UNSET))
 
-        ess_floor = d.pop("ess_floor", UNSET)
+        def _parse_ess_floor(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        ess_floor = _parse_ess_floor(d.pop("ess_floor", UNSET))
 
         frontier_request = cls(
             betas=betas,

@@ -12,7 +12,11 @@ from ..models.objective_bolt_normalization import ObjectiveBoltNormalization
 from ..models.objective_bolt_reference import ObjectiveBoltReference
 from ..models.objective_bolt_zero_spread import ObjectiveBoltZeroSpread
 from ..types import UNSET, Unset
+from typing import cast
 from typing import Literal, cast
+
+if TYPE_CHECKING:
+  from ..models.objective_bolt_weights_threshold import ObjectiveBoltWeightsThreshold
 
 T = TypeVar("T", bound="ObjectiveBolt")
 
@@ -40,6 +44,8 @@ class ObjectiveBolt:
 
                 - `keep`: The formula: every completion keeps weight 1.
                 - `skip`: Leave such groups out (a departure from the paper).
+            weights (Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] |
+                ObjectiveBoltWeightsThreshold | Unset): What a completion is weighted by.
      """
 
     type_: Literal['bolt']
@@ -49,8 +55,10 @@ class ObjectiveBolt:
     reference: ObjectiveBoltReference | Unset = UNSET
     normalization: ObjectiveBoltNormalization | Unset = UNSET
     zero_spread: ObjectiveBoltZeroSpread | Unset = UNSET
+    weights: Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] | ObjectiveBoltWeightsThreshold | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.objective_bolt_weights_threshold import ObjectiveBoltWeightsThreshold # noqa: PLC0415
         type_ = self.type_
 
         beta = self.beta
@@ -71,6 +79,14 @@ class ObjectiveBolt:
         if not isinstance(self.zero_spread, Unset):
             zero_spread = self.zero_spread.value
 
+        weights: dict[str, Any] | Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] | Unset
+        if isinstance(self.weights, Unset):
+            weights = UNSET
+        elif isinstance(self.weights, ObjectiveBoltWeightsThreshold):
+            weights = self.weights.to_dict()
+        else:
+            weights = self.weights
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -88,11 +104,14 @@ class ObjectiveBolt:
             field_dict["normalization"] = normalization
         if zero_spread is not UNSET:
             field_dict["zero_spread"] = zero_spread
+        if weights is not UNSET:
+            field_dict["weights"] = weights
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.objective_bolt_weights_threshold import ObjectiveBoltWeightsThreshold # noqa: PLC0415
         d = dict(src_dict)
         type_ = cast(Literal['bolt'] , d.pop("type"))
         if type_ != 'bolt':
@@ -125,6 +144,33 @@ class ObjectiveBolt:
         else:
             zero_spread = ObjectiveBoltZeroSpread(_zero_spread)
 
+        def _parse_weights(data: object) -> Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] | ObjectiveBoltWeightsThreshold | Unset:
+            if isinstance(data, Unset):
+                return data
+            componentsschemas_objective_bolt_weights_type_0 = cast(Literal['group'] , data)
+            if componentsschemas_objective_bolt_weights_type_0 != 'group':
+                raise ValueError(f"/components/schemas/ObjectiveBoltWeights_type_0 must match const 'group', got '{componentsschemas_objective_bolt_weights_type_0}'")
+            return componentsschemas_objective_bolt_weights_type_0
+            componentsschemas_objective_bolt_weights_type_1 = cast(Literal['step'] , data)
+            if componentsschemas_objective_bolt_weights_type_1 != 'step':
+                raise ValueError(f"/components/schemas/ObjectiveBoltWeights_type_1 must match const 'step', got '{componentsschemas_objective_bolt_weights_type_1}'")
+            return componentsschemas_objective_bolt_weights_type_1
+            componentsschemas_objective_bolt_weights_type_2 = cast(Literal['raw'] , data)
+            if componentsschemas_objective_bolt_weights_type_2 != 'raw':
+                raise ValueError(f"/components/schemas/ObjectiveBoltWeights_type_2 must match const 'raw', got '{componentsschemas_objective_bolt_weights_type_2}'")
+            return componentsschemas_objective_bolt_weights_type_2
+            componentsschemas_objective_bolt_weights_type_3 = cast(Literal['advantage'] , data)
+            if componentsschemas_objective_bolt_weights_type_3 != 'advantage':
+                raise ValueError(f"/components/schemas/ObjectiveBoltWeights_type_3 must match const 'advantage', got '{componentsschemas_objective_bolt_weights_type_3}'")
+            return componentsschemas_objective_bolt_weights_type_3
+            if not isinstance(data, dict):
+                raise TypeError()
+            componentsschemas_objective_bolt_weights_type_4 = ObjectiveBoltWeightsThreshold.from_dict(data)
+
+            return componentsschemas_objective_bolt_weights_type_4
+
+        weights = _parse_weights(d.pop("weights", UNSET))
+
         objective_bolt = cls(
             type_=type_,
             beta=beta,
@@ -133,6 +179,7 @@ class ObjectiveBolt:
             reference=reference,
             normalization=normalization,
             zero_spread=zero_spread,
+            weights=weights,
         )
 
         return objective_bolt

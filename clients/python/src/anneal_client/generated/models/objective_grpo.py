@@ -23,7 +23,10 @@ class ObjectiveGrpo:
             group_size (int | Unset): Completions per prompt. Default: 8.
             clip_low (float | Unset): The ratio's gradient is cut off below `1 - clip_low`. Default: 0.2.
             clip_high (float | Unset): The ratio's gradient is cut off above `1 + clip_high`. Default: 0.2.
-            scale (ObjectiveGrpoScale | Unset): Whether advantages are divided by the group's standard deviation.
+            scale (ObjectiveGrpoScale | Unset): The standard deviation that a group's advantages are divided by, if any.
+
+                - `std`: Of the population, of G.
+                - `sample_std`: Of a sample, of G - 1, as many libraries have it.
             kl_coef (float | Unset): Weight of the KL penalty against the model the job started from. Default: 0.0.
      """
 

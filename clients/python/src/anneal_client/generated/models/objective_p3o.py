@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..models.objective_p3o_ess_scope import ObjectiveP3OEssScope
+from ..models.objective_p3o_kl_estimator import ObjectiveP3OKlEstimator
 from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
@@ -16,6 +17,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.advantage_asym import AdvantageAsym
   from ..models.advantage_fade import AdvantageFade
+  from ..models.advantage_focal import AdvantageFocal
   from ..models.advantage_pass_at_k import AdvantagePassAtK
   from ..models.advantage_power import AdvantagePower
   from ..models.advantage_weighted import AdvantageWeighted
@@ -30,24 +32,33 @@ class ObjectiveP3O:
         Attributes:
             type_ (Literal['p3o']):
             group_size (int | Unset): Completions per prompt. Default: 8.
-            advantage (AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted |
-                Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] |
-                Literal['rloo'] | Unset): How the rewards of a group become advantages.
+            advantage (AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower |
+                AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] |
+                Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset): How the rewards of a group become advantages.
             ess_scope (ObjectiveP3OEssScope | Unset): The tokens over which the effective sample size is taken.
 
                 - `step`: All tokens of the optimizer step; how it is cut into micro-batches changes nothing.
                 - `micro_batch`: Those of each micro-batch, as in the authors' code; the result depends on
                 `train.micro_batch_tokens`.
+            kl_estimator (ObjectiveP3OKlEstimator | Unset): What holds the policy back.
+
+                - `k3`: As published: k3 over completions of the behavior policy, an estimate of chi2(mu || pi) - KL(mu || pi).
+                - `importance`: `rho log rho - rho + 1`, an unbiased estimate of KL(pi || mu).
+            kl_coef (float | Unset): Weight of a KL penalty against the model the job started from, beside the one against
+                the behavior policy. Default: 0.0.
      """
 
     type_: Literal['p3o']
     group_size: int | Unset = 8
-    advantage: AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
+    advantage: AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
     ess_scope: ObjectiveP3OEssScope | Unset = UNSET
+    kl_estimator: ObjectiveP3OKlEstimator | Unset = UNSET
+    kl_coef: float | Unset = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
+        from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -55,7 +66,7 @@ class ObjectiveP3O:
 
         group_size = self.group_size
 
-        advantage: dict[str, Any] | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
+        advantage: dict[str, Any] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
         if isinstance(self.advantage, Unset):
             advantage = UNSET
         elif isinstance(self.advantage, AdvantageWeighted):
@@ -66,6 +77,8 @@ class ObjectiveP3O:
             advantage = self.advantage.to_dict()
         elif isinstance(self.advantage, AdvantageAsym):
             advantage = self.advantage.to_dict()
+        elif isinstance(self.advantage, AdvantageFocal):
+            advantage = self.advantage.to_dict()
         elif isinstance(self.advantage, AdvantageFade):
             advantage = self.advantage.to_dict()
         else:
@@ -74,6 +87,12 @@ class ObjectiveP3O:
         ess_scope: str | Unset = UNSET
         if not isinstance(self.ess_scope, Unset):
             ess_scope = self.ess_scope.value
+
+        kl_estimator: str | Unset = UNSET
+        if not isinstance(self.kl_estimator, Unset):
+            kl_estimator = self.kl_estimator.value
+
+        kl_coef = self.kl_coef
 
         field_dict: dict[str, Any] = {}
 
@@ -86,6 +105,10 @@ class ObjectiveP3O:
             field_dict["advantage"] = advantage
         if ess_scope is not UNSET:
             field_dict["ess_scope"] = ess_scope
+        if kl_estimator is not UNSET:
+            field_dict["kl_estimator"] = kl_estimator
+        if kl_coef is not UNSET:
+            field_dict["kl_coef"] = kl_coef
 
         return field_dict
 
@@ -93,6 +116,7 @@ class ObjectiveP3O:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
+        from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -103,7 +127,7 @@ class ObjectiveP3O:
 
         group_size = d.pop("group_size", UNSET)
 
-        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
+        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
             if isinstance(data, Unset):
                 return data
             componentsschemas_advantage_type_0 = cast(Literal['reinforce'] , data)
@@ -134,22 +158,18 @@ class ObjectiveP3O:
             if componentsschemas_advantage_type_5 != 'group_std':
                 raise ValueError(f"/components/schemas/Advantage_type_5 must match const 'group_std', got '{componentsschemas_advantage_type_5}'")
             return componentsschemas_advantage_type_5
-            componentsschemas_advantage_type_6 = cast(Literal['maxrl'] , data)
-            if componentsschemas_advantage_type_6 != 'maxrl':
-                raise ValueError(f"/components/schemas/Advantage_type_6 must match const 'maxrl', got '{componentsschemas_advantage_type_6}'")
+            componentsschemas_advantage_type_6 = cast(Literal['group_std_sample'] , data)
+            if componentsschemas_advantage_type_6 != 'group_std_sample':
+                raise ValueError(f"/components/schemas/Advantage_type_6 must match const 'group_std_sample', got '{componentsschemas_advantage_type_6}'")
             return componentsschemas_advantage_type_6
+            componentsschemas_advantage_type_7 = cast(Literal['maxrl'] , data)
+            if componentsschemas_advantage_type_7 != 'maxrl':
+                raise ValueError(f"/components/schemas/Advantage_type_7 must match const 'maxrl', got '{componentsschemas_advantage_type_7}'")
+            return componentsschemas_advantage_type_7
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_7 = AdvantagePassAtK.from_dict(data)
-
-                return componentsschemas_advantage_type_7
-            except (TypeError, ValueError, AttributeError, KeyError):
-                pass
-            try:
-                if not isinstance(data, dict):
-                    raise TypeError()
-                componentsschemas_advantage_type_8 = AdvantagePower.from_dict(data)
+                componentsschemas_advantage_type_8 = AdvantagePassAtK.from_dict(data)
 
                 return componentsschemas_advantage_type_8
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -157,16 +177,32 @@ class ObjectiveP3O:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_9 = AdvantageAsym.from_dict(data)
+                componentsschemas_advantage_type_9 = AdvantagePower.from_dict(data)
 
                 return componentsschemas_advantage_type_9
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_10 = AdvantageAsym.from_dict(data)
+
+                return componentsschemas_advantage_type_10
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_11 = AdvantageFocal.from_dict(data)
+
+                return componentsschemas_advantage_type_11
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_advantage_type_10 = AdvantageFade.from_dict(data)
+            componentsschemas_advantage_type_12 = AdvantageFade.from_dict(data)
 
-            return componentsschemas_advantage_type_10
+            return componentsschemas_advantage_type_12
 
         advantage = _parse_advantage(d.pop("advantage", UNSET))
 
@@ -177,11 +213,22 @@ class ObjectiveP3O:
         else:
             ess_scope = ObjectiveP3OEssScope(_ess_scope)
 
+        _kl_estimator = d.pop("kl_estimator", UNSET)
+        kl_estimator: ObjectiveP3OKlEstimator | Unset
+        if isinstance(_kl_estimator,  Unset):
+            kl_estimator = UNSET
+        else:
+            kl_estimator = ObjectiveP3OKlEstimator(_kl_estimator)
+
+        kl_coef = d.pop("kl_coef", UNSET)
+
         objective_p3o = cls(
             type_=type_,
             group_size=group_size,
             advantage=advantage,
             ess_scope=ess_scope,
+            kl_estimator=kl_estimator,
+            kl_coef=kl_coef,
         )
 
         return objective_p3o

@@ -16,6 +16,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.advantage_asym import AdvantageAsym
   from ..models.advantage_fade import AdvantageFade
+  from ..models.advantage_focal import AdvantageFocal
   from ..models.advantage_pass_at_k import AdvantagePassAtK
   from ..models.advantage_power import AdvantagePower
   from ..models.advantage_weighted import AdvantageWeighted
@@ -30,9 +31,9 @@ class ObjectivePolicyGradient:
         Attributes:
             type_ (Literal['policy_gradient']):
             group_size (int | Unset): Completions per prompt. Default: 8.
-            advantage (AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted |
-                Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] |
-                Literal['rloo'] | Unset): How the rewards of a group become advantages.
+            advantage (AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower |
+                AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] |
+                Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset): How the rewards of a group become advantages.
             correction (ObjectivePolicyGradientCorrection | Unset): What is done about completions that another policy
                 sampled.
 
@@ -47,7 +48,7 @@ class ObjectivePolicyGradient:
 
     type_: Literal['policy_gradient']
     group_size: int | Unset = 8
-    advantage: AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
+    advantage: AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
     correction: ObjectivePolicyGradientCorrection | Unset = UNSET
     clip_low: float | Unset = 0.2
     clip_high: float | Unset = 0.2
@@ -55,6 +56,7 @@ class ObjectivePolicyGradient:
     def to_dict(self) -> dict[str, Any]:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
+        from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -62,7 +64,7 @@ class ObjectivePolicyGradient:
 
         group_size = self.group_size
 
-        advantage: dict[str, Any] | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
+        advantage: dict[str, Any] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
         if isinstance(self.advantage, Unset):
             advantage = UNSET
         elif isinstance(self.advantage, AdvantageWeighted):
@@ -72,6 +74,8 @@ class ObjectivePolicyGradient:
         elif isinstance(self.advantage, AdvantagePower):
             advantage = self.advantage.to_dict()
         elif isinstance(self.advantage, AdvantageAsym):
+            advantage = self.advantage.to_dict()
+        elif isinstance(self.advantage, AdvantageFocal):
             advantage = self.advantage.to_dict()
         elif isinstance(self.advantage, AdvantageFade):
             advantage = self.advantage.to_dict()
@@ -108,6 +112,7 @@ class ObjectivePolicyGradient:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
+        from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -118,7 +123,7 @@ class ObjectivePolicyGradient:
 
         group_size = d.pop("group_size", UNSET)
 
-        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
+        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
             if isinstance(data, Unset):
                 return data
             componentsschemas_advantage_type_0 = cast(Literal['reinforce'] , data)
@@ -149,22 +154,18 @@ class ObjectivePolicyGradient:
             if componentsschemas_advantage_type_5 != 'group_std':
                 raise ValueError(f"/components/schemas/Advantage_type_5 must match const 'group_std', got '{componentsschemas_advantage_type_5}'")
             return componentsschemas_advantage_type_5
-            componentsschemas_advantage_type_6 = cast(Literal['maxrl'] , data)
-            if componentsschemas_advantage_type_6 != 'maxrl':
-                raise ValueError(f"/components/schemas/Advantage_type_6 must match const 'maxrl', got '{componentsschemas_advantage_type_6}'")
+            componentsschemas_advantage_type_6 = cast(Literal['group_std_sample'] , data)
+            if componentsschemas_advantage_type_6 != 'group_std_sample':
+                raise ValueError(f"/components/schemas/Advantage_type_6 must match const 'group_std_sample', got '{componentsschemas_advantage_type_6}'")
             return componentsschemas_advantage_type_6
+            componentsschemas_advantage_type_7 = cast(Literal['maxrl'] , data)
+            if componentsschemas_advantage_type_7 != 'maxrl':
+                raise ValueError(f"/components/schemas/Advantage_type_7 must match const 'maxrl', got '{componentsschemas_advantage_type_7}'")
+            return componentsschemas_advantage_type_7
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_7 = AdvantagePassAtK.from_dict(data)
-
-                return componentsschemas_advantage_type_7
-            except (TypeError, ValueError, AttributeError, KeyError):
-                pass
-            try:
-                if not isinstance(data, dict):
-                    raise TypeError()
-                componentsschemas_advantage_type_8 = AdvantagePower.from_dict(data)
+                componentsschemas_advantage_type_8 = AdvantagePassAtK.from_dict(data)
 
                 return componentsschemas_advantage_type_8
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -172,16 +173,32 @@ class ObjectivePolicyGradient:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_9 = AdvantageAsym.from_dict(data)
+                componentsschemas_advantage_type_9 = AdvantagePower.from_dict(data)
 
                 return componentsschemas_advantage_type_9
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_10 = AdvantageAsym.from_dict(data)
+
+                return componentsschemas_advantage_type_10
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_11 = AdvantageFocal.from_dict(data)
+
+                return componentsschemas_advantage_type_11
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_advantage_type_10 = AdvantageFade.from_dict(data)
+            componentsschemas_advantage_type_12 = AdvantageFade.from_dict(data)
 
-            return componentsschemas_advantage_type_10
+            return componentsschemas_advantage_type_12
 
         advantage = _parse_advantage(d.pop("advantage", UNSET))
 

@@ -9,6 +9,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 from ..types import UNSET, Unset
+from typing import cast
 
 T = TypeVar("T", bound="ResourceSpec")
 
@@ -20,6 +21,9 @@ class ResourceSpec:
             devices (int | Unset): How many devices the job holds from its begin to its end. It waits until as many are free
                 together. Default: 1.
             hosts (int | Unset): How many machines the devices are on, as many on each.
+            pool (None | str | Unset): The pool whose machines the job runs on, as their agents or launcher call it; without
+                it on any. A server's own devices
+                are in none.
             elastic (bool | Unset): Whether each attempt takes as many of the devices as are free when it begins, at least
                 one. Results depend on how many
                 that were, within rounding.
@@ -32,6 +36,7 @@ class ResourceSpec:
 
     devices: int | Unset = 1
     hosts: int | Unset = UNSET
+    pool: None | str | Unset = UNSET
     elastic: bool | Unset = UNSET
     storage_wait_seconds: int | Unset = UNSET
     share_base: bool | Unset = UNSET
@@ -40,6 +45,12 @@ class ResourceSpec:
         devices = self.devices
 
         hosts = self.hosts
+
+        pool: None | str | Unset
+        if isinstance(self.pool, Unset):
+            pool = UNSET
+        else:
+            pool = self.pool
 
         elastic = self.elastic
 
@@ -55,6 +66,8 @@ class ResourceSpec:
             field_dict["devices"] = devices
         if hosts is not UNSET:
             field_dict["hosts"] = hosts
+        if pool is not UNSET:
+            field_dict["pool"] = pool
         if elastic is not UNSET:
             field_dict["elastic"] = elastic
         if storage_wait_seconds is not UNSET:
@@ -71,6 +84,15 @@ class ResourceSpec:
 
         hosts = d.pop("hosts", UNSET)
 
+        def _parse_pool(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        pool = _parse_pool(d.pop("pool", UNSET))
+
         elastic = d.pop("elastic", UNSET)
 
         storage_wait_seconds = d.pop("storage_wait_seconds", UNSET)
@@ -80,6 +102,7 @@ class ResourceSpec:
         resource_spec = cls(
             devices=devices,
             hosts=hosts,
+            pool=pool,
             elastic=elastic,
             storage_wait_seconds=storage_wait_seconds,
             share_base=share_base,
