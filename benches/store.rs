@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anneal::device::Machine;
 use anneal::job::event::StepMetrics;
 use anneal::job::{EventBody, JobId, JobKind, JobStatus, NewEvent, Timestamp, WorkerId};
-use anneal::objective::frontier::{self, DEFAULT_ESS_FLOOR, ScoredCompletion, ScoredGroup};
+use anneal::objective::frontier::{self, ScoredCompletion, ScoredGroup};
 use anneal::spec::Resolved;
 use anneal::store::{Ended, JobFilter, Lease, NewJob, Page, Store};
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
@@ -212,7 +212,7 @@ fn analysis(criterion: &mut Criterion) {
     criterion.bench_function("frontier of 10000 rollouts at 25 betas", |bencher| {
         bencher.iter(|| {
             let groups: Vec<ScoredGroup> = serde_json::from_slice(&text).expect("scores are read back");
-            frontier::frontier(&groups, &betas, DEFAULT_ESS_FLOOR)
+            frontier::frontier(&groups, &betas, None)
         });
     });
 }

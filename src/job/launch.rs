@@ -380,7 +380,7 @@ mod tests {
         let (gone, waits) = (JobId::generate(), need(1, 60));
         let launches = vec![spare(gone, 1, 80), spare(gone, 1, 24), Spare { runs: true, ..spare(gone, 1, 24) }];
         let (first, second) = (launches[0].id, launches[1].id);
-        let planned = plan(&[waits.clone()], &[(&large, 5)], launches);
+        let planned = plan(std::slice::from_ref(&waits), &[(&large, 5)], launches);
         // One that runs ends by itself.
         assert_eq!(planned, Plan { make: Vec::new(), give: vec![(first, waits.job)], cancel: vec![second] });
         // A job's own launch stays its own, whatever comes before.

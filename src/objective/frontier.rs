@@ -458,7 +458,8 @@ mod tests {
         let of =
             |solved: usize, size: usize| group(&(0..size).map(|i| f64::from(u8::from(i < solved))).collect::<Vec<_>>());
         let grid = default_betas();
-        let cases: [(&str, Vec<ScoredGroup>, &[f64], Option<f64>, RecommendationCode); 10] = [
+        type Case<'c> = (&'c str, Vec<ScoredGroup>, &'c [f64], Option<f64>, RecommendationCode);
+        let cases: [Case<'_>; 10] = [
             ("half of two", vec![of(1, 2)], &grid, None, EssFloor),
             ("half of four", vec![of(2, 4)], &grid, None, Reached),
             ("one of four", vec![of(1, 4)], &grid, None, EssFloor),

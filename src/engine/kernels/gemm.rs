@@ -186,12 +186,11 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     }
 }
 
-/// Right factors with the panels before each and its first column; and all panels, and the end of the columns.
-fn side_by_side<'a>(
-    left: &Left<'_>,
-    right: &[Right<'a>],
-    first: usize,
-) -> (Vec<(usize, usize, usize, Right<'a>)>, usize, usize) {
+/// A right factor with the panels before it, its first column, and how many it has.
+type Side<'a> = (usize, usize, usize, Right<'a>);
+
+/// Right factors side by side; and all panels, and the end of the columns.
+fn side_by_side<'a>(left: &Left<'_>, right: &[Right<'a>], first: usize) -> (Vec<Side<'a>>, usize, usize) {
     let (mut parts, mut panels, mut columns) = (Vec::with_capacity(right.len()), 0, first);
     for factor in right {
         let (steps, own, precision) = factor.shape();
