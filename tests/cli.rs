@@ -230,7 +230,7 @@ fn events_are_lines_without_gaps() {
 
 #[test]
 fn a_stream_that_breaks_again_and_again_has_no_gap_and_no_repeat() {
-    let breaking = Breaking::before(&SHARED.server.base, 12_000);
+    let breaking = Breaking::before(&SHARED.server.base, 24_000);
     let program = Program::of(&breaking.base);
     let said = program.run(&["jobs", "watch", finished_job(), "--json"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
