@@ -1,4 +1,4 @@
-//! How products of bf16 are computed. Every way gives the same bits (but for numbers below 2^-126, see [`super::words`]), so
+//! How products of bf16 are computed. Every way gives the same bits (but for numbers below 2^-126, see `kernels::words`), so
 //! that the quickest one can be taken, which differs from processor to processor: on some the instruction for pairs of bf16
 //! is twice as fast as products in f32, on others half as fast.
 
