@@ -34,17 +34,34 @@ fn configurations() -> Vec<Value> {
         json!({"type": "fade", "entropy_target": 3.0, "ema": 0.5}),
         json!({"type": "policy_gradient", "correction": "importance"}),
         json!({"type": "policy_gradient", "correction": "clip"}),
+        json!({"type": "policy_gradient", "correction": "truncated", "cap": 1.1}),
+        json!({"type": "policy_gradient", "correction": "masked", "cap": 1.1}),
+        json!({"type": "policy_gradient", "correction": "clipped_weights", "ratio": "sequence"}),
+        json!({"type": "policy_gradient", "correction": "clip", "ratio": "sequence_mean", "aggregation": "sequence_mean"}),
+        json!({"type": "policy_gradient", "kl_coef": 0.2, "entropy_coef": 0.1, "aggregation": {"constant": 9}}),
+        json!({"type": "grpo", "entropy_coef": 0.1, "kl_coef": 0.3, "aggregation": "sequence_mean"}),
+        json!({"type": "p3o", "entropy_coef": 0.1}),
     ];
-    let advantages =
-        ["\"reinforce\"", "\"nsr\"", "\"mean\"", "\"rloo\"", "\"group_std\"", "\"group_std_sample\"", "\"maxrl\""]
-            .into_iter()
-            .chain([
-                r#"{"weighted":{"lambda":2}}"#,
-                r#"{"pass_at_k":{"k":3}}"#,
-                r#"{"power":{"alpha":2}}"#,
-                r#"{"asym":{"delta":0.5}}"#,
-                r#"{"focal":{"alpha":2,"delta":0.5}}"#,
-            ]);
+    let advantages = [
+        "\"reinforce\"",
+        "\"nsr\"",
+        "\"mean\"",
+        "\"rloo\"",
+        "\"group_std\"",
+        "\"group_std_sample\"",
+        "\"batch_std\"",
+        "\"mean_batch_std\"",
+        "\"maxrl\"",
+    ]
+    .into_iter()
+    .chain([
+        r#"{"weighted":{"lambda":2}}"#,
+        r#"{"pass_at_k":{"k":3}}"#,
+        r#"{"log_mean_exp":{"tau":2}}"#,
+        r#"{"power":{"alpha":2}}"#,
+        r#"{"asym":{"delta":0.5}}"#,
+        r#"{"focal":{"alpha":2,"delta":0.5}}"#,
+    ]);
     all.extend(
         advantages
             .map(|text| json!({"type": "policy_gradient", "advantage": serde_json::from_str::<Value>(text).unwrap()})),
@@ -53,6 +70,7 @@ fn configurations() -> Vec<Value> {
         json!({}),
         json!({"baseline": {"top_k": 3}, "kd_temperature": 2.0}),
         json!({"baseline": "none", "reward_weight": 0.5}),
+        json!({"reward_floor": -0.5}),
         json!({"estimator": "full_kl"}),
         json!({"estimator": "top_k_kl", "baseline": {"top_k": 3}}),
     ];

@@ -10,6 +10,8 @@ use padded::{Padded, close, flat};
 use serde_json::{Value, json};
 
 const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/objective_vectors.json");
+/// What `baseline_vectors.py` beside it makes.
+const BASELINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/baseline_vectors.json");
 
 /// The case's spec as a client would send it, and the number of updates per rollout.
 fn spec_of(case: &Value) -> (Value, u32) {
@@ -74,10 +76,9 @@ fn run_case(index: usize, case: &Value, dtype: DType) {
     close(&format!("{at} gradient"), &step.gradient, &flat(&expected["grad_policy_logits"]), 1e-4);
 }
 
-#[test]
-fn objectives_reproduce_the_reference_vectors() {
-    let path = std::env::var("OBJECTIVE_VECTORS").unwrap_or_else(|_| DEFAULT.to_owned());
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+/// Runs all cases of a file, which are the answer.
+fn run_all(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let file: Value = serde_json::from_str(&text).unwrap();
     let cases = file["cases"].as_array().unwrap();
     for (index, case) in cases.iter().enumerate() {
@@ -85,6 +86,17 @@ fn objectives_reproduce_the_reference_vectors() {
             run_case(index, case, dtype);
         }
     }
+    cases.clone()
+}
+
+#[test]
+fn published_baselines_reproduce_the_reference_vectors() {
+    assert!(run_all(BASELINES).len() >= 17);
+}
+
+#[test]
+fn objectives_reproduce_the_reference_vectors() {
+    let cases = run_all(&std::env::var("OBJECTIVE_VECTORS").unwrap_or_else(|_| DEFAULT.to_owned()));
     // Every objective that the file is for was run; a new one needs cases of its own.
     for name in ["sft", "bolt", "grpo", "p3o", "vopd", "fade"] {
         let count = cases.iter().filter(|case| case["objective"] == name).count();

@@ -57,7 +57,7 @@ fn every_objective_reports_what_the_catalogue_promises() {
         (json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}), vec!["clip/fraction"]),
         (json!({"type": "p3o", "group_size": 4}), vec!["p3o/ess"]),
         (json!({"type": "fade", "group_size": 4}), vec!["fade/alpha", "fade/delta", "fade/entropy_target"]),
-        (json!({"type": "policy_gradient", "group_size": 4, "advantage": "maxrl"}), vec![]),
+        (json!({"type": "policy_gradient", "group_size": 4, "advantage": "maxrl", "entropy_coef": 0.01}), vec![]),
         (json!({"type": "vopd", "teacher": teacher}), vec!["kl/teacher", "vopd/log_ratio", "vopd/advantage_std"]),
     ];
     for (objective, own) in jobs {
@@ -103,6 +103,85 @@ fn stale_sampling_phases_serve_as_many_steps_as_they_may() {
     stale["train"]["max_staleness"] = json!(3);
     let job = run(&server, &stale);
     assert_eq!(series(&server, &job, "rollout/staleness"), [0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn phases_are_sampled_as_far_ahead_as_is_asked() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let ahead = |objective: Value, train: Value| {
+        let mut spec = spec(objective);
+        train.as_object().unwrap().iter().for_each(|(key, value)| spec["train"][key] = value.clone());
+        run(&server, &spec)
+    };
+    let p3o = || json!({"type": "p3o", "group_size": 4});
+    let one = ahead(p3o(), json!({"max_lag": 1, "steps": 5}));
+    assert_eq!(series(&server, &one, "rollout/staleness"), [0.0, 1.0, 1.0, 1.0, 1.0]);
+    let ess = series(&server, &one, "p3o/ess");
+    assert!(ess[0] == 1.0 && ess[1..].iter().all(|ess| *ess < 1.0), "{ess:?}");
+    // The first phases are sampled by the model itself; a phase of two steps is used until it is five old.
+    let two = ahead(p3o(), json!({"max_lag": 2, "updates_per_rollout": 2, "steps": 8}));
+    assert_eq!(series(&server, &two, "rollout/staleness"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 4.0, 5.0]);
+    // As old as they may be, with fewer steps a phase.
+    let bounded = ahead(p3o(), json!({"max_lag": 1, "max_staleness": 3, "steps": 6}));
+    assert_eq!(series(&server, &bounded, "rollout/staleness"), [0.0, 1.0, 2.0, 3.0, 2.0, 3.0]);
+    let late = ahead(json!({"type": "vopd", "teacher": "builtin:arith-tiny"}), json!({"max_lag": 1}));
+    assert_eq!(series(&server, &late, "clip/fraction").len(), 4, "ratios are corrected");
+}
+
+#[test]
+fn prompts_that_teach_nothing_are_replaced() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let with = |attempts: u32| {
+        let mut spec = spec(json!({"type": "grpo", "group_size": 4}));
+        spec["rollouts"] = json!({"dynamic_sampling": attempts});
+        run(&server, &spec)
+    };
+    let zero_spread = |job: &Value| series(&server, job, "reward/zero_spread").iter().sum::<f64>();
+    let (plain, dynamic) = (with(0), with(8));
+    assert!(series(&server, &plain, "rollout/replaced").is_empty());
+    let replaced = series(&server, &dynamic, "rollout/replaced");
+    assert!(replaced.len() == 4 && replaced.iter().all(|share| (0.0..1.0).contains(share)), "{replaced:?}");
+    assert!(zero_spread(&plain) > 0.0 && zero_spread(&dynamic) < zero_spread(&plain), "{plain}");
+    assert_eq!(series(&server, &dynamic, "step/sequences"), [32.0; 4], "a step has as many as without");
+}
+
+#[test]
+fn completions_of_another_model_are_learnt_from_where_that_is_asked_for() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut better = spec(json!({"type": "sft"}));
+    better["optimizer"]["learning_rate"] = json!(0.001);
+    let other = run(&server, &better)["result"]["checkpoint"].clone();
+    let mut set = json!({"model": other, "dataset": {"train": "builtin:arithmetic"}, "verifier": {"type": "numeric"}});
+    set["prompts"] = json!(32);
+    set["group_size"] = json!(4);
+    set["sampling"] = json!({"max_new_tokens": 8});
+    let made = server.post("/v1/rollout-sets", &set).json();
+    let set = made["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    server.wait(made["job"].as_str().unwrap());
+    let mixed = |objective: Value, allowed: bool| {
+        let mut spec = spec(objective);
+        spec["rollouts"] = json!({"mix": {"rollout_set": set, "share": 0.5}});
+        if allowed {
+            spec["rollouts"]["from_another_model"] = json!(true);
+        }
+        spec
+    };
+    let p3o = || json!({"type": "p3o", "group_size": 4, "kl_coef": 0.01});
+    let refused = server.post("/v1/jobs", &mixed(p3o(), false));
+    let said = refused.json().to_string();
+    assert!(
+        refused.status == 422 && said.contains("rollouts_from_another_model") && said.contains("from_another_model`")
+    );
+    let bolt = server.post("/v1/jobs", &mixed(json!({"type": "bolt"}), true));
+    assert_eq!(bolt.status, 422, "what needs samples of the start does not take others");
+    let job = run(&server, &mixed(p3o(), true));
+    assert_eq!(series(&server, &job, "rollout/stored_share"), [0.5; 4]);
+    let (ess, reference) = (series(&server, &job, "p3o/ess"), series(&server, &job, "kl/reference"));
+    assert!(ess.iter().all(|ess| *ess < 1.0), "{ess:?}");
+    assert_eq!(reference[0], 0.0, "the reference is the model that the job starts from");
 }
 
 #[test]
@@ -178,10 +257,25 @@ fn vopd_learns_from_another_teacher_and_measures_its_variance() {
     better["train"] = json!({"steps": 20, "prompts_per_step": 32});
     better["optimizer"]["learning_rate"] = json!(0.001);
     let teacher = run(&server, &better)["result"]["checkpoint"].clone();
-    let job = run(&server, &spec(json!({"type": "vopd", "teacher": teacher, "gradient_variance_repeats": 6})));
+    let job = run(
+        &server,
+        &spec(json!({"type": "vopd", "teacher": teacher, "reward_floor": -4.0,
+        "gradient_variance_repeats": 6, "gradient_variance_every": 2})),
+    );
     assert!(series(&server, &job, "kl/teacher").iter().all(|kl| *kl > 0.0));
     let events = events(&server, &job);
-    let table = &events.iter().find(|event| event["data"]["gradient_variance"].is_object()).unwrap()["data"];
+    let mut tables: Vec<&Value> =
+        events.iter().map(|event| &event["data"]).filter(|data| data["gradient_variance"].is_object()).collect();
+    tables.sort_by_key(|table| table["step"].as_u64());
+    assert_eq!(tables.iter().map(|table| table["step"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 2]);
+    let table = tables[0];
+    // A divergence that is differentiated itself credits no token, and no mass is reported of what the loss does not use.
+    let truncated = json!({"type": "vopd", "teacher": teacher, "estimator": "top_k_kl", "baseline": {"top_k": 3}});
+    let job = run(&server, &spec(truncated));
+    for name in ["mass/success", "mass/failure"] {
+        assert_eq!(series(&server, &job, name), [0.0; 4], "{name}");
+    }
+    assert!(series(&server, &job, "kl/teacher").iter().all(|kl| *kl > 0.0));
     let variance = |name: &str| table["gradient_variance"][name]["variance"].as_f64().unwrap();
     assert!(variance("full") > 0.0 && variance("full") < variance("none"), "{table}");
 }

@@ -68,29 +68,41 @@ fn kills() -> u32 {
     std::env::var("ANNEAL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
+/// A job that samples two phases ahead, and prompts in the place of others.
+fn ahead() -> Value {
+    let mut spec = small_spec();
+    spec["objective"] = json!({"type": "p3o", "group_size": 4});
+    spec["train"]["updates_per_rollout"] = json!(2);
+    spec["train"]["max_lag"] = json!(2);
+    spec["rollouts"] = json!({"dynamic_sampling": 2});
+    spec
+}
+
 #[test]
 fn killed_workers_and_servers_change_nothing_about_the_result() {
-    let spec = small_spec();
-    let (expected, duration) = undisturbed(&spec);
-    let mut other = spec.clone();
+    let specs = [small_spec(), ahead()];
+    let whole = specs.each_ref().map(undisturbed);
+    let mut other = specs[0].clone();
     other["seed"] = json!(4);
-    assert_ne!(undisturbed(&other).0, expected, "the digests do not depend on what is computed");
+    assert_ne!(undisturbed(&other).0, whole[0].0, "the digests do not depend on what is computed");
 
     // Whether kill `i` hit a running job.
     let hit = |i: u32| {
+        let kind = i as usize / LANES % specs.len();
+        let (spec, (expected, duration)) = (&specs[kind], &whole[kind]);
         let data = data_dir();
         let mut server = Server::start(data.path());
         let worker = server.worker_pid();
-        let job = server.submit(&spec);
+        let job = server.submit(spec);
         let place = share(i + 1);
-        come_as_far(&server, &job, place, duration);
+        come_as_far(&server, &job, place, *duration);
         if i % 3 == 2 {
             server.kill();
             server = Server::start(data.path());
         } else {
             signal(worker, "KILL");
         }
-        assert_eq!(digests(&server, &job), expected, "kill {i} at {place:.3}");
+        assert_eq!(digests(&server, &job), *expected, "kill {i} of kind {kind} at {place:.3}");
         check_log(&server, &job);
         server.job(&job)["attempt"].as_u64() > Some(1)
     };
@@ -113,6 +125,8 @@ fn every_objective_resumes_bit_for_bit() {
         json!({"objective": {"type": "vopd", "teacher": "builtin:arith-tiny", "reward_weight": 0.3}}),
         json!({"objective": {"type": "grpo", "kl_coef": 0.1}, "updates_per_rollout": 2}),
         json!({"objective": {"type": "bolt", "rounds": 4, "reference": "initial"}}),
+        json!({"objective": {"type": "policy_gradient", "advantage": "batch_std", "ratio": "sequence_mean",
+                             "correction": "clip", "entropy_coef": 0.01}, "max_lag": 1, "keep": true}),
     ];
     let mut resumed = 0;
     for (i, job) in jobs.iter().enumerate() {
@@ -120,6 +134,7 @@ fn every_objective_resumes_bit_for_bit() {
         spec["objective"] = job["objective"].clone();
         spec["objective"]["group_size"] = json!(4);
         spec["train"]["updates_per_rollout"] = job.get("updates_per_rollout").cloned().unwrap_or(json!(1));
+        spec["train"]["max_lag"] = job.get("max_lag").cloned().unwrap_or(json!(0));
         spec["rollouts"] = json!({"keep": job["keep"] == true});
         spec["eval"]["every_steps"] = json!(0);
         let data = data_dir();

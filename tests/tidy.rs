@@ -92,7 +92,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "verification", "artifact", "report", "sample_log",
         // Jobs.
-        "loading", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance",
+        "loading", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance", "round",
         "state", "train",
     ]),
     ("store", &[

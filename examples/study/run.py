@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""The measured study: trains the built-in model with every objective and compares them over several seeds.
+"""The measured study: puts what the papers claim to the test, regime by regime, over several seeds.
 
-    python3 examples/study/run.py --smoke          # every job and every figure once, tiny: does it all work?
-    python3 examples/study/run.py --docs docs      # the study; writes docs/RESULTS.md and docs/study/
+    python3 examples/study/run.py --smoke                    # every job and every figure once, tiny: does it all work?
+    python3 examples/study/run.py --regime reuse --docs docs # one regime; without --regime all of them
+    python3 examples/study/run.py --server http://host:8000  # on a server that runs
 
-It starts a server of its own, submits one job after another and keeps what each job left behind below --out, so that
-an interrupted study goes on where it stopped. `--report` draws and writes again without running anything. Only the
+It starts a server of its own unless one is named, submits one job after another and keeps what each job left behind below
+--out. A study that was killed, or whose server was, goes on with the same command: what is known is not run again, and a
+job that a named server still runs is waited for. `--report` draws and writes again without running anything. Only the
 standard library is needed, and `cargo build --release` before.
 """
 
 import argparse
 import fcntl
-import fnmatch
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
 
@@ -29,357 +30,117 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import figures  # noqa: E402
+import regimes  # noqa: E402
 import report  # noqa: E402
 from data import Results  # noqa: E402
+from regimes import FULL, GROUP, REGIMES, SMOKE, STARTS, spec_of  # noqa: E402
 from service import Client, JobFailed, Refused, Server, ServiceError  # noqa: E402
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Parameters. All methods sample steps * prompts * GROUP completions and take the same number of optimizer steps; where
-# completions are used REUSE times, a step holds REUSE times as many.
-
-MODEL = "builtin:arith-tiny"
-DATASET = "builtin:arithmetic"
-GROUP = 8
-REUSE = 4
-ROUNDS = 4
-BETAS = (0.1, 0.25, 1.0)
-HOT = 1.3
-# 0.0001, as in the quickstart, reached pass@1 0.73 in 40 steps of BOLT, 0.0003 reached 0.85, and 0.001 was less steady.
-LEARNING_RATE = 0.0003
-# The vocabulary has 32 tokens, so that a baseline over 100 would be the full one.
-VOPD_TOP_K = 4
-VOPD_GROUP = 4
-SAMPLING = {"temperature": 1.0, "max_new_tokens": 6, "batch_size": 256}
-MICRO_BATCH_TOKENS = 4096
-TEACHER_LEARNING_RATE = 0.001
-FRONTIER_BETAS = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How large the study is."""
-
-    steps: int
-    prompts: int
-    eval_every: int
-    eval_prompts: int
-    teacher_steps: int
-    teacher_prompts: int
-    # Prompts from which the finished model's entropy is measured, and from which the frontier is.
-    probe_prompts: int
-    frontier_prompts: int
-    variance_repeats: int
-    # The longest that one job may take.
-    job_seconds: int
-
-
-FULL = Scale(
-    steps=48,
-    prompts=32,
-    eval_every=12,
-    eval_prompts=400,
-    teacher_steps=300,
-    teacher_prompts=128,
-    probe_prompts=128,
-    frontier_prompts=512,
-    variance_repeats=16,
-    job_seconds=900,
-)
-SMOKE = Scale(
-    steps=4,
-    prompts=4,
-    eval_every=1,
-    eval_prompts=16,
-    teacher_steps=8,
-    teacher_prompts=16,
-    probe_prompts=8,
-    frontier_prompts=16,
-    variance_repeats=2,
-    job_seconds=120,
-)
-
-# Metrics that are kept of every step; a method that lacks one reports nothing for it.
+# Metrics that are kept of every step; a job that lacks one reports nothing for it.
 METRICS = (
-    "reward/mean",
-    "entropy/mean",
     "ess/ratio",
-    "clip/fraction",
-    "kl/behavior",
-    "grad/norm",
     "p3o/ess",
+    "kl/reference",
+    "entropy/mean",
+    "reward/mean",
+    "reward/zero_spread",
     "fade/alpha",
     "fade/delta",
     "logprob/mean_abs_diff",
     "target/ess_share",
     "kl/teacher",
 )
-PROBE_METRICS = ("entropy/mean", "reward/mean", "coverage/distinct_answers", "coverage/unseen_answers")
-TEACHER = "@teacher"
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The grid.
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One method with its settings: an objective and what its spec changes of the common one."""
-
-    name: str
-    label: str
-    objective: dict
-    # Whether every completion is used REUSE times.
-    reused: bool = False
-    changes: dict = field(default_factory=dict)
-
-    def spec(self, scale, seed):
-        """The job. A teacher stands in it as TEACHER until it is submitted."""
-        reuse = REUSE if self.reused else 1
-        prompts = scale.prompts * reuse * GROUP // self.objective["group_size"]
-        train = {"steps": scale.steps, "prompts_per_step": prompts, "updates_per_rollout": reuse}
-        return merge(common(self.name, self.objective, train, scale, seed), self.changes)
-
-
-def common(name, objective, train, scale, seed):
-    """The spec that all jobs of the study share."""
-    return {
-        "name": name,
-        "model": MODEL,
-        "dataset": {"train": DATASET, "eval": DATASET},
-        "verifier": {"type": "numeric"},
-        "objective": objective,
-        "sampling": SAMPLING,
-        "optimizer": {"learning_rate": LEARNING_RATE, "schedule": "cosine", "warmup": 0.05},
-        "train": {**train, "track_reference": False, "micro_batch_tokens": MICRO_BATCH_TOKENS},
-        "eval": {"every_steps": scale.eval_every, "samples": 8, "pass_at": [1, 8], "prompts": scale.eval_prompts},
-        "checkpoints": {"every_steps": train["steps"], "keep_last": 1},
-        "seed": seed,
-    }
-
-
-def merge(base, changes):
-    """`base` with `changes` put into it, object by object."""
-    merged = dict(base)
-    for key, value in changes.items():
-        merged[key] = (
-            merge(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
-        )
-    return merged
-
-
-def teacher_spec(scale, seed=1):
-    """The teacher of vOPD: the same model after it was shown right answers."""
-    train = {"steps": scale.teacher_steps, "prompts_per_step": scale.teacher_prompts}
-    spec = common("sft", {"type": "sft"}, train, scale, seed)
-    every = max(1, scale.teacher_steps // 3)
-    return merge(spec, {"optimizer": {"learning_rate": TEACHER_LEARNING_RATE}, "eval": {"every_steps": every}})
-
-
-def probe_spec(checkpoint, scale, seed):
-    """Samples from a finished model at temperature 1, to measure its entropy: a job of one step whose own result is
-    thrown away. Entropies of training are those of the model that sampled, which for one-shot methods is the start."""
-    train = {"steps": 1, "prompts_per_step": scale.probe_prompts}
-    spec = common("probe", {"type": "bolt", "group_size": GROUP}, train, scale, seed)
-    return {**spec, "model": checkpoint, "dataset": {"train": DATASET}, "eval": {"before": False}}
-
-
-def rollout_set_spec(scale, seed):
-    """Completions of the start model, for its frontier."""
-    return {
-        "name": "frontier",
-        "model": MODEL,
-        "dataset": {"train": DATASET},
-        "verifier": {"type": "numeric"},
-        "sampling": SAMPLING,
-        "group_size": GROUP,
-        "prompts": scale.frontier_prompts,
-        "seed": seed,
-    }
-
-
-def grpo(clip_high=0.2):
-    return {
-        "type": "grpo",
-        "group_size": GROUP,
-        "clip_low": 0.2,
-        "clip_high": clip_high,
-        "scale": "std",
-        "kl_coef": 0.0,
-    }
-
-
-def p3o():
-    return {"type": "p3o", "group_size": GROUP, "advantage": "group_std"}
-
-
-def bolt(beta, rounds):
-    return {"type": "bolt", "beta": beta, "group_size": GROUP, "rounds": rounds}
-
-
-def vopd(baseline, variance_repeats=0):
-    return {
-        "type": "vopd",
-        "group_size": VOPD_GROUP,
-        "teacher": TEACHER,
-        "baseline": baseline,
-        "gradient_variance_repeats": variance_repeats,
-    }
-
-
-def fade(alpha_max=3.0, delta_min=0.3):
-    return {
-        "type": "fade",
-        "group_size": GROUP,
-        "alpha_max": alpha_max,
-        "entropy_target": "auto",
-        "delta_min": delta_min,
-    }
-
-
-def conditions(scale):
-    """Every method of the study."""
-    # Held-out accuracy is that of the model at temperature 1, also where training samples hotter.
-    hot = {"sampling": {"temperature": HOT}, "eval": {"temperature": 1.0}}
-    # Evaluations take the weights that are trained, whatever samples.
-    narrow = {"sampling": {"weights": "int8", "cache": "bf16"}}
-    grid = [
-        Condition(
-            "sft-successes",
-            "SFT on successes",
-            {"type": "sft", "source": "successes", "group_size": GROUP, "rounds": 1},
-            reused=True,
-        ),
-        Condition("grpo", "GRPO", grpo()),
-        Condition("grpo-clip-higher", "GRPO, clip 0.2/0.4", grpo(clip_high=0.4)),
-    ]
-    for beta in BETAS:
-        grid.append(Condition(f"bolt-b{beta}-oneshot", f"BOLT {beta}, one-shot", bolt(beta, 1), reused=True))
-        grid.append(Condition(f"bolt-b{beta}-refreshed", f"BOLT {beta}, refreshed", bolt(beta, ROUNDS), reused=True))
-    return grid + [
-        Condition("p3o", "P3O", p3o()),
-        Condition("grpo-stale", "GRPO, stale", grpo(), reused=True),
-        Condition("p3o-stale", "P3O, stale", p3o(), reused=True),
-        Condition("grpo-hot", "GRPO, temperature 1.3", grpo(), changes=hot),
-        Condition("p3o-hot", "P3O, temperature 1.3", p3o(), changes=hot),
-        Condition("grpo-int8", "GRPO, sampled in int8", grpo(), changes=narrow),
-        Condition("p3o-int8", "P3O, sampled in int8", p3o(), changes=narrow),
-        Condition("grpo-stale-int8", "GRPO, stale, sampled in int8", grpo(), reused=True, changes=narrow),
-        Condition("p3o-stale-int8", "P3O, stale, sampled in int8", p3o(), reused=True, changes=narrow),
-        Condition("vopd-full", "vOPD, full baseline", vopd("full")),
-        Condition("vopd-topk", f"vOPD, top {VOPD_TOP_K}", vopd({"top_k": VOPD_TOP_K}, scale.variance_repeats)),
-        Condition("vopd-none", "OPD, no baseline", vopd("none")),
-        Condition("fade", "FADE", fade()),
-        Condition("fade-alpha", "FADE, alpha only", fade(delta_min=1.0)),
-        Condition("fade-delta", "FADE, delta only", fade(alpha_max=1.0)),
-        Condition("grpo-mean", "mean-only GRPO", fade(alpha_max=1.0, delta_min=1.0)),
-    ]
-
-
-def policy_gradient():
-    """An objective that no claim is about; it is run in the smoke test and stands among the examples."""
-    return Condition(
-        "policy_gradient",
-        "policy gradient, MaxRL",
-        {"type": "policy_gradient", "group_size": GROUP, "advantage": "maxrl"},
-    )
-
-
-def example_specs():
-    """The specs beside this file, by name: one for each objective, at the size of the study."""
-    by_name = {condition.name: condition for condition in [*conditions(FULL), policy_gradient()]}
-    chosen = {
-        "sft-successes": "sft-successes",
-        "grpo": "grpo",
-        "bolt": "bolt-b0.25-refreshed",
-        "p3o": "p3o",
-        "vopd": "vopd-full",
-        "fade": "fade",
-        "policy_gradient": "policy_gradient",
-    }
-    specs = {"sft": teacher_spec(FULL)}
-    for name, condition in chosen.items():
-        spec = {**by_name[condition].spec(FULL, seed=1), "name": name}
-        if "teacher" in spec["objective"]:
-            # The model itself stands in for a better one, so that the example runs by itself.
-            spec["objective"] = {**spec["objective"], "teacher": MODEL}
-        specs[name] = spec
-    return specs
-
-
-def spec_text(spec):
-    """A spec as JSON with one line for each of its parts."""
-    parts = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in spec.items())
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def rollouts(spec):
-    """Completions that a job samples for training; none with `sft` on a data set."""
-    group = spec["objective"].get("group_size", 0)
-    return (
-        spec["train"]["steps"]
-        * spec["train"]["prompts_per_step"]
-        * group
-        // spec["train"].get("updates_per_rollout", 1)
-    )
-
-
-def expected_seconds(spec):
-    """About how long a job takes on 2 cores; only ratios matter, as the estimate learns from the jobs that are done."""
-    train, evaluation = spec["train"], spec["eval"]
-    sampled = rollouts(spec)
-    trained = sampled * train.get("updates_per_rollout", 1) or train["steps"] * train["prompts_per_step"]
-    evaluations = (
-        2 + (train["steps"] - 1) // max(1, evaluation.get("every_steps", 0)) if spec["dataset"].get("eval") else 0
-    )
-    evaluated = evaluations * evaluation.get("prompts", 0) * evaluation.get("samples", 0)
-    dearer = {"vopd": 1.4, "p3o": 1.3 if train.get("updates_per_rollout", 1) > 1 else 1.0}
-    return 3 + 0.00045 * (sampled + evaluated) + 0.0007 * trained * dearer.get(spec["objective"]["type"], 1.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Running it.
+PROBE_METRICS = ("entropy/mean", "reward/mean")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work with a result of its own: a condition, or the frontier, with one seed."""
+    """One piece of work with a result of its own: a condition with one seed."""
 
-    name: str
+    regime: regimes.Regime
+    condition: regimes.Condition
     seed: int
-    condition: Condition = None
+
+    @property
+    def name(self):
+        return f"{self.regime.name}/{self.condition.name} seed {self.seed}"
 
     @property
     def file(self):
-        return f"{self.name}-s{self.seed}.json"
+        return f"{self.regime.name}-{self.condition.name}-s{self.seed}.json"
+
+
+class Things:
+    """What specs name by `@`: data sets, start models and their rollout sets, on one server. They are made when they are
+    first asked for; a server that knows them already answers with what it has."""
+
+    def __init__(self, client, scale):
+        self.client, self.scale, self.known = client, scale, {}
+
+    def named(self, value, seed):
+        """A spec with the things in the place of their names."""
+        if isinstance(value, dict):
+            return {key: self.named(part, seed) for key, part in value.items()}
+        if isinstance(value, str) and value.startswith("@"):
+            return self.thing(value[1:], seed)
+        return value
+
+    def thing(self, name, seed):
+        if (name, seed) not in self.known:
+            started = time.monotonic()
+            self.known[name, seed] = self.make(name, seed)
+            if time.monotonic() - started > 1:
+                print(f"      {name} of seed {seed} made, {time.monotonic() - started:.0f} s", flush=True)
+        return self.known[name, seed]
+
+    def make(self, name, seed):
+        if name in ("problems", "held-out"):
+            rows = regimes.PROBLEMS if name == "problems" else regimes.HELD_OUT
+            return self.client.upload(f"study {name}", rows)
+        if name.endswith("/set"):
+            return self.rollout_set(name.removesuffix("/set"), seed)
+        start = next(start for start in STARTS if start.name == name)
+        rows = self.client.upload(f"study {name} {seed}", start.data(seed))
+        spec = start.spec(self.scale, seed, rows)
+        return self.client.run(spec, self.scale.job_seconds)["result"]["checkpoint"]
+
+    def rollout_set(self, start, seed):
+        spec = {
+            "name": f"study {start} {seed}",
+            "model": self.thing(start, seed),
+            "dataset": {"train": self.thing("problems", seed)},
+            "verifier": {"type": "numeric"},
+            "sampling": regimes.SAMPLING,
+            "group_size": GROUP,
+            "prompts": max(8, self.scale.steps * self.scale.prompts // 2),
+            "seed": seed,
+        }
+        answer = self.client.call("/v1/rollout-sets", spec, key=digest(spec))
+        self.client.finish(answer["job"], self.scale.job_seconds)
+        return answer["id"]
 
 
 class Study:
     """The units, what is known of them, and how to get the rest. Results are files in `out/runs`."""
 
-    def __init__(self, out, scale, seeds, patterns=(), with_policy_gradient=False):
+    def __init__(self, out, scale, seeds, names=()):
         self.out, self.scale = Path(out), scale
         self.runs = self.out / "runs"
         self.runs.mkdir(parents=True, exist_ok=True)
-        grid = conditions(scale) + ([policy_gradient()] if with_policy_gradient else [])
-        self.grid = [c for c in grid if chosen(c.name, patterns)]
-        self.units = []
-        for seed in range(1, seeds + 1):
-            if chosen("frontier", patterns):
-                self.units.append(Unit("frontier", seed))
-            self.units += [Unit(c.name, seed, c) for c in self.grid]
+        self.regimes = [regime for regime in REGIMES if not names or regime.name in names]
+        self.units = [
+            Unit(regime, condition, seed)
+            for regime in self.regimes
+            for seed in range(1, seeds + 1)
+            for condition in regime.conditions
+        ]
         self.failures = []
         self.build = None
-        self._teacher = None
 
-    # What identifies a unit's result: another spec is another result.
     def digest(self, unit):
-        if unit.condition is None:
-            parts = [rollout_set_spec(self.scale, unit.seed), list(FRONTIER_BETAS)]
-        else:
-            spec = unit.condition.spec(self.scale, unit.seed)
-            parts = [spec, probe_spec("", self.scale, unit.seed)]
-            if spec["objective"].get("teacher") == TEACHER:
-                parts.append(teacher_spec(self.scale))
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        """What identifies a unit's result: another spec, or another start, is another result."""
+        starts = [asdict(start) for start in (unit.regime.start, *unit.regime.others)]
+        return digest([spec_of(unit.regime, unit.condition, self.scale, unit.seed), starts, asdict(self.scale)])
 
     def cached(self, unit):
         """The stored result of a unit, if there is one and it is of the same spec."""
@@ -394,32 +155,38 @@ class Study:
 
     def run(self, client):
         """Runs what is not known yet, with a line for each unit. A failed job does not stop the others."""
-        clock = Clock(sum(self.expected(unit) for unit in self.pending()))
+        things, took, left = Things(client, self.scale), 0.0, len(self.pending())
+        done = 0
         for number, unit in enumerate(self.units, 1):
-            head = f"[{number:{len(str(len(self.units)))}}/{len(self.units)}] {unit.name} seed {unit.seed}"
+            head = f"[{number:{len(str(len(self.units)))}}/{len(self.units)}] {unit.name}"
             if self.cached(unit) is not None:
                 print(f"{head}: known already", flush=True)
                 continue
             started = time.monotonic()
             try:
-                told = self.perform(client, unit)
+                told = self.perform(client, things, unit)
             except (JobFailed, Refused) as error:
-                self.failures.append(f"{unit.name} seed {unit.seed}: {error}")
+                self.failures.append(f"{unit.name}: {error}")
                 told = f"FAILED: {error}"
-            clock.done(self.expected(unit), time.monotonic() - started)
-            print(f"{head}: {told}, {time.monotonic() - started:.0f} s; {clock.left()}", flush=True)
+            seconds = time.monotonic() - started
+            took, done = took + seconds, done + 1
+            minutes = took / done * (left - done) / 60
+            print(f"{head}: {told}, {seconds:.0f} s; about {minutes:.0f} min left", flush=True)
 
-    def expected(self, unit):
-        if unit.condition is None:
-            return 3 + 0.00045 * self.scale.frontier_prompts * GROUP
-        spec = unit.condition.spec(self.scale, unit.seed)
-        return expected_seconds(spec) + expected_seconds(probe_spec("", self.scale, unit.seed))
-
-    def perform(self, client, unit):
+    def perform(self, client, things, unit):
         """Runs one unit and stores its result; one phrase about it."""
-        record = self.frontier(client, unit) if unit.condition is None else self.train(client, unit)
+        spec = spec_of(unit.regime, unit.condition, self.scale, unit.seed)
+        job = client.run(things.named(spec, unit.seed), self.scale.job_seconds)
+        record = harvest(client, job)
+        if not record["evaluations"]:
+            raise JobFailed(f"{job['id']} left no evaluation behind")
+        if unit.regime.probe:
+            probe = client.run(things.named(self.probe(job, unit.seed), unit.seed), self.scale.job_seconds)
+            series = client.metrics(probe["id"], PROBE_METRICS)
+            record["probe"] = {name: s["values"][0] for name, s in series.items()}
         record = {
-            "name": unit.name,
+            "regime": unit.regime.name,
+            "condition": unit.condition.name,
             "seed": unit.seed,
             "digest": self.digest(unit),
             "build": self.build,
@@ -428,102 +195,34 @@ class Study:
             **record,
         }
         store(self.runs / unit.file, rounded(record))
-        if unit.condition is None:
-            return f"recommended beta {record['recommended_beta']}"
         first, last = record["evaluations"][0]["pass_at"], record["evaluations"][-1]["pass_at"]
-        return ", ".join(f"pass@{k} {first[k]:.3f} -> {last[k]:.3f}" for k in last)
+        return f"pass@1 {first['1']:.3f} -> {last['1']:.3f}"
 
-    def train(self, client, unit):
-        """A training job and the probe of its result."""
-        spec = unit.condition.spec(self.scale, unit.seed)
-        submitted = spec
-        if spec["objective"].get("teacher") == TEACHER:
-            submitted = merge(spec, {"objective": {"teacher": self.teacher(client)}})
-        job = client.run(submitted, self.scale.job_seconds)
-        record = harvest(client, job)
-        if not record["evaluations"]:
-            raise JobFailed(f"{job['id']} left no evaluation behind")
-        probe = client.run(probe_spec(job["result"]["checkpoint"], self.scale, unit.seed), self.scale.job_seconds)
-        series = client.metrics(probe["id"], PROBE_METRICS)
-        record["probe"] = {name: s["values"][0] for name, s in series.items()}
-        return {"label": unit.condition.label, "spec": spec, "rollouts": rollouts(spec), **record}
-
-    def frontier(self, client, unit):
-        """The temperature-coverage-variance frontier of the start model."""
-        answer = client.call("/v1/rollout-sets", rollout_set_spec(self.scale, unit.seed))
-        client.finish(answer["job"], self.scale.job_seconds)
-        table = client.call(f"/v1/rollout-sets/{answer['id']}/frontier", {"betas": list(FRONTIER_BETAS)})
-        return {key: table.get(key) for key in ("rows", "coverage", "recommended_beta")}
-
-    def teacher(self, client):
-        """The teacher's checkpoint on this server; it is trained when it is first asked for."""
-        if self._teacher is None:
-            started = time.monotonic()
-            try:
-                job = client.run(teacher_spec(self.scale), self.scale.job_seconds)
-                record = {"spec": teacher_spec(self.scale), **harvest(client, job)}
-                store(self.runs / "teacher.json", rounded(record))
-                self._teacher = job["result"]["checkpoint"]
-                print(f"      teacher trained, {time.monotonic() - started:.0f} s", flush=True)
-            except (JobFailed, Refused) as error:
-                self._teacher = error
-        if isinstance(self._teacher, Exception):
-            raise JobFailed(f"there is no teacher: {self._teacher}")
-        return self._teacher
+    def probe(self, job, seed):
+        """Samples from a finished model, to measure it: a job of one step whose own result is thrown away."""
+        return {
+            "name": "probe",
+            "model": job["result"]["checkpoint"],
+            "dataset": {"train": "@problems"},
+            "verifier": {"type": "numeric"},
+            "objective": {"type": "bolt", "group_size": GROUP},
+            "sampling": regimes.SAMPLING,
+            "train": {"steps": 1, "prompts_per_step": self.scale.probe_prompts, "track_reference": False},
+            "eval": {"before": False},
+            "seed": seed,
+        }
 
     def results(self):
         """All that is known, as the text and the figures need it."""
         records = [self.cached(unit) for unit in self.units]
-        teacher = self.runs / "teacher.json"
         return {
-            "parameters": {
-                "steps": self.scale.steps,
-                "prompts_per_step": self.scale.prompts,
-                "group_size": GROUP,
-                "reuse": REUSE,
-                "rounds": ROUNDS,
-                "learning_rate": LEARNING_RATE,
-                "betas": list(BETAS),
-                "hot_temperature": HOT,
-                "vopd_top_k": VOPD_TOP_K,
-                "model": MODEL,
-                "dataset": DATASET,
-                "eval_every": self.scale.eval_every,
-                "eval_prompts": self.scale.eval_prompts,
-                "eval_samples": 8,
-                "teacher_steps": self.scale.teacher_steps,
-                "teacher_prompts": self.scale.teacher_prompts,
-                "probe_prompts": self.scale.probe_prompts,
-                "frontier_prompts": self.scale.frontier_prompts,
-                "variance_repeats": self.scale.variance_repeats,
-                "smoke": self.scale is SMOKE,
-            },
-            "methods": [{"name": c.name, "label": c.label} for c in self.grid],
-            "runs": [r for u, r in zip(self.units, records) if r is not None and u.condition is not None],
-            "frontiers": [r for u, r in zip(self.units, records) if r is not None and u.condition is None],
-            "teacher": json.loads(teacher.read_text()) if teacher.exists() else None,
+            "parameters": {**asdict(self.scale), "smoke": self.scale is SMOKE, "model": regimes.MODEL, "group": GROUP},
+            "runs": [record for record in records if record is not None],
         }
 
 
-class Clock:
-    """Tells how much time is left, from what was expected and what it took so far."""
-
-    # The expectation counts as much as so many seconds of experience.
-    PRIOR = 30.0
-
-    def __init__(self, expected):
-        self.expected_left, self.expected_done, self.took = expected, self.PRIOR, self.PRIOR
-
-    def done(self, expected, took):
-        self.expected_left -= expected
-        # What ended at once was refused and says nothing about the others.
-        if took > 1:
-            self.expected_done += expected
-            self.took += took
-
-    def left(self):
-        seconds = max(0.0, self.expected_left) * self.took / self.expected_done
-        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+def digest(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def harvest(client, job):
@@ -535,15 +234,13 @@ def harvest(client, job):
         if e["type"] == "evaluation"
     ]
     logs = [e["data"] for e in events if e["type"] == "log" and isinstance(e.get("data"), dict)]
-    variances = [data["gradient_variance"] for data in logs if "gradient_variance" in data]
     return {
         "job": job["id"],
         "wall_seconds": wall_seconds(job, events),
         "evaluations": evaluations,
         "series": client.metrics(job["id"], METRICS),
-        "round_gaps": [data["gaps"] for data in logs if data.get("gaps")],
-        "final_gaps": ((job["result"] or {}).get("report") or {}).get("gaps"),
-        "gradient_variance": variances[0] if variances else None,
+        "gaps": ((job["result"] or {}).get("report") or {}).get("gaps"),
+        "gradient_variances": [data["gradient_variance"] for data in logs if "gradient_variance" in data],
     }
 
 
@@ -557,14 +254,10 @@ def wall_seconds(job, events):
         return float(job["finished_at"] - job["started_at"])
 
 
-def chosen(name, patterns):
-    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
-
-
 def rounded(value):
-    """The same with numbers of 6 significant digits, which is all that is shown and keeps the files small."""
+    """The same with numbers of 5 significant digits, which is all that is shown and keeps the files small."""
     if isinstance(value, float):
-        return float(f"{value:.6g}")
+        return float(f"{value:.5g}")
     if isinstance(value, dict):
         return {key: rounded(v) for key, v in value.items()}
     return [rounded(v) for v in value] if isinstance(value, (list, tuple)) else value
@@ -591,13 +284,13 @@ def machine():
 def write_results(study, docs):
     """results.json, the figures and RESULTS.md; what is wrong with them, as sentences."""
     results = study.results()
-    if not results["runs"] and not results["frontiers"]:
+    if not results["runs"]:
         raise ServiceError(f"there are no results in {study.runs}")
     folder = study.out / "study"
     folder.mkdir(exist_ok=True)
     store(folder / "results.json", results)
-    drawn, notes = figures.draw(Results(results), folder)
-    (study.out / "RESULTS.md").write_text(report.text(Results(results), drawn))
+    drawn, notes = figures.draw(Results(results), study.regimes, folder)
+    (study.out / "RESULTS.md").write_text(report.text(Results(results), study.regimes, drawn))
     print(f"written: {study.out / 'RESULTS.md'}, {folder / 'results.json'} and {len(drawn)} figures", flush=True)
     if docs:
         docs = Path(docs)
@@ -609,14 +302,18 @@ def write_results(study, docs):
     return notes
 
 
-def run_jobs(study, program):
-    """Runs the pending units on a server of its own."""
+def run_jobs(study, program, url):
+    """Runs the pending units on the named server, or on one of its own."""
     pending = len(study.pending())
     if pending == 0:
         print("everything is known already")
         return
-    minutes = sum(study.expected(unit) for unit in study.pending()) / 60
-    print(f"{len(study.units)} results, {pending} of them to make; about {minutes:.0f} min on 2 idle cores", flush=True)
+    print(f"{len(study.units)} results, {pending} of them to make", flush=True)
+    if url:
+        client = Client(url, os.environ.get("ANNEAL_API_KEY"))
+        study.build = f"anneal {client.call('/healthz').get('version', '?')}"
+        study.run(client)
+        return
     with Server(program, study.out) as server:
         client = Client(server.url)
         version = client.call("/healthz").get("version", "?")
@@ -651,6 +348,9 @@ def arguments():
         help="the program [default: target/release/anneal]",
     )
     parser.add_argument(
+        "--server", metavar="URL", help="run the jobs on this server; a key for it stands in ANNEAL_API_KEY"
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         default=ROOT / "target/study",
@@ -660,13 +360,13 @@ def arguments():
     parser.add_argument(
         "--docs", type=Path, metavar="DIR", help="also copy RESULTS.md and its figures into this folder"
     )
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="seeds 1 to N [default: 3]")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="seeds 1 to N [default: 5]")
     parser.add_argument(
-        "--only",
+        "--regime",
         action="append",
         default=[],
-        metavar="GLOB",
-        help="only the conditions whose name matches (frontier is one); may be repeated",
+        choices=[regime.name for regime in REGIMES],
+        help="only this regime; may be repeated",
     )
     parser.add_argument(
         "--smoke",
@@ -675,27 +375,23 @@ def arguments():
     )
     parser.add_argument("--report", action="store_true", help="run nothing; draw and write from the stored results")
     parser.add_argument("--fresh", action="store_true", help="forget stored results first")
-    parser.add_argument("--write-specs", action="store_true", help="write the example specs beside this file and end")
     return parser.parse_args()
 
 
 def main():
     args = arguments()
-    if args.write_specs:
-        for name, spec in example_specs().items():
-            (HERE / f"{name}.json").write_text(spec_text(spec))
-        return 0
     if args.seeds < 1:
         raise ServiceError("--seeds must be at least 1")
     out = args.out.resolve() / ("smoke" if args.smoke else "")
     _lock = prepare(out, args.fresh or (args.smoke and not args.report))
     scale, seeds = (SMOKE, 1) if args.smoke else (FULL, args.seeds)
-    study = Study(out, scale, seeds, args.only, with_policy_gradient=args.smoke)
+    # What is reported is everything that is known, whatever part of it was run now.
+    study = Study(out, scale, seeds, args.regime)
     if not args.report:
-        run_jobs(study, args.anneal)
+        run_jobs(study, args.anneal, args.server)
     if study.failures:
         print(f"\n{len(study.failures)} failed:", *study.failures, sep="\n  ", file=sys.stderr)
-    notes = write_results(study, args.docs)
+    notes = write_results(Study(out, scale, seeds), args.docs)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     return 1 if study.failures or (args.smoke and notes) else 0

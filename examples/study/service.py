@@ -1,6 +1,7 @@
 """A server of one's own, and a client of the public API: submit, wait, read events and metrics."""
 
 import contextlib
+import hashlib
 import json
 import os
 import select
@@ -16,9 +17,12 @@ START_SECONDS = 60
 STOP_SECONDS = 30
 # One wait request; the server answers at the latest after this.
 WAIT_SECONDS = 20
+# A server that does not answer may be starting again.
+RETRY_SECONDS = 60
 EVENTS_PER_PAGE = 200
 MAX_EVENT_PAGES = 500
-FINAL = ("succeeded", "failed", "cancelled")
+FAILED = ("failed", "cancelled")
+FINAL = ("succeeded", *FAILED)
 
 
 class ServiceError(Exception):
@@ -114,24 +118,44 @@ class Server:
 class Client:
     """The calls of the API that the study needs. Every call and every wait has a bound."""
 
-    def __init__(self, url):
+    def __init__(self, url, key=None, retry_seconds=RETRY_SECONDS):
         self.url = url.rstrip("/")
+        self.headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.retry_seconds = retry_seconds
 
-    def call(self, path, body=None, timeout=60):
-        """The JSON answer to a GET, or with a body to a POST."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"} if data else {})
-        try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise Refused(f"{path}: {_problem(error)}") from None
-        except (OSError, ValueError) as error:
-            raise ServiceError(f"no answer from {self.url}{path}: {error}") from None
+    def call(self, path, body=None, timeout=60, key=None):
+        """The JSON answer to a GET, or with a body to a POST: an object as JSON, bytes as they are. With a key the server
+        does it once, however often it is asked; then, as a GET, it is asked again while it does not answer."""
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        headers = {**self.headers, **({"Content-Type": "application/json"} if data else {})}
+        if key:
+            headers["Idempotency-Key"] = key
+        until = time.monotonic() + (self.retry_seconds if key or data is None else 0)
+        while True:
+            request = urllib.request.Request(self.url + path, data, headers)
+            try:
+                with urllib.request.urlopen(request, timeout=timeout) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                raise Refused(f"{path}: {_problem(error)}") from None
+            except (OSError, ValueError) as error:
+                if time.monotonic() >= until:
+                    raise ServiceError(f"no answer from {self.url}{path}: {error}") from None
+                time.sleep(1)
+
+    def upload(self, name, rows):
+        """Stores rows as a data set; its id. The same rows are stored once."""
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        path = f"/v1/datasets?name={urllib.parse.quote(name)}"
+        return self.call(path, lines, key=_key(name, lines))["id"]
 
     def run(self, spec, limit_seconds):
-        """Submits a job and waits for its end; the finished job."""
-        return self.finish(self.call("/v1/jobs", spec)["id"], limit_seconds)
+        """Submits a job and waits for its end; the finished job. One that the server was given before is not begun again."""
+        job = self.call("/v1/jobs", spec, key=_key("job", json.dumps(spec, sort_keys=True).encode()))
+        if self.call(f"/v1/jobs/{job['id']}/wait?timeout=0")["status"] in FAILED:
+            # It ended so in an earlier run of the study.
+            job = self.call("/v1/jobs", spec)
+        return self.finish(job["id"], limit_seconds)
 
     def finish(self, job_id, limit_seconds):
         """Waits for a job's end; a job that takes longer than the limit is cancelled."""
@@ -173,6 +197,10 @@ class Client:
         query = urllib.parse.urlencode({"keys": ",".join(keys), "points": 2000}, safe="/,")
         series = self.call(f"/v1/jobs/{job_id}/metrics?{query}")["series"]
         return {s["name"]: {"steps": s["steps"], "values": s["values"]} for s in series}
+
+
+def _key(name, content):
+    return "study-" + hashlib.sha256(name.encode() + b"\0" + content).hexdigest()[:32]
 
 
 def _problem(error):

@@ -1,27 +1,27 @@
-"""Means with 95 % t-intervals, paired differences over seeds, and verdicts. Nothing but arithmetic."""
+"""Means with t-intervals, corrected for how many there are, the effects that could have been found, and verdicts. Nothing
+but arithmetic."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Optional
 
 SUPPORTED, NOT_SUPPORTED, INCONCLUSIVE, NO_DATA = "supported", "not supported", "inconclusive", "no data"
+NOT_TESTABLE = "not testable here"
 
-# 0.975 quantiles of Student's t for 1 to 30 degrees of freedom.
-_T975 = (
-    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-    2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
-    2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
-)  # fmt: skip
-_Z975 = 1.959964
+# The chance that a simultaneous interval misses, and that an effect of the stated size is found.
+ALPHA, POWER = 0.05, 0.8
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over `n` seeds; `half` is half the width of its 95 % interval, None with fewer than two seeds."""
+    """A mean over `n` seeds; `half` is half the width of its interval, None with fewer than two seeds."""
 
     mean: float
     half: Optional[float]
     n: int
+    # The least true difference that would be told from 0 with a chance of POWER.
+    detectable: Optional[float] = None
 
     @property
     def low(self):
@@ -38,65 +38,88 @@ class Interval:
         return mean if self.half is None else f"{mean} ± {self.half:.{digits}f}"
 
 
-def t_quantile(degrees):
-    """The 0.975 quantile of Student's t; beyond the table by the first terms of Fisher's expansion."""
+def t_tail(t, degrees):
+    """The chance that Student's t is above `t`, which is not negative: half of the regularised incomplete beta function at
+    degrees / (degrees + t^2), by its continued fraction (DLMF 8.17.22)."""
+    x, a, b = degrees / (degrees + t * t), degrees / 2, 0.5
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) if t else 0
+    if x > (a + 1) / (a + b + 2):
+        return 0.5 * (1 - front * _fraction(b, a, 1 - x) / b)
+    return 0.5 * front * _fraction(a, b, x) / a
+
+
+def _fraction(a, b, x):
+    """The continued fraction of the incomplete beta function, from its far end."""
+    value = 0.0
+    for m in range(200, 0, -1):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        value = even / (1 + odd / (1 + value))
+    return 1 / (1 - (a + b) * x / (a + 1) / (1 + value))
+
+
+@functools.lru_cache(maxsize=None)
+def t_quantile(degrees, tail):
+    """The value that Student's t exceeds with the chance `tail`, which is below one half."""
     if degrees < 1:
         raise ValueError("an interval needs at least two values")
-    if degrees <= len(_T975):
-        return _T975[degrees - 1]
-    z = _Z975
-    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+    low, high = 0.0, 1.0
+    while t_tail(high, degrees) > tail:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tail(middle, degrees) > tail else (low, middle)
+    return high
 
 
-def interval(values):
-    """Mean and 95 % t-interval of independent values; None without values."""
+def interval(values, count=1):
+    """Mean and t-interval of independent values, one of `count` that hold together with a chance of 1 - ALPHA (Bonferroni);
+    None without values."""
     values = list(values)
     if not values:
         return None
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count < 2:
-        return Interval(mean, None, count)
-    variance = math.fsum((v - mean) ** 2 for v in values) / (count - 1)
-    return Interval(mean, t_quantile(count - 1) * math.sqrt(variance / count), count)
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return Interval(mean, None, n)
+    error = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1) / n)
+    half = t_quantile(n - 1, ALPHA / 2 / count) * error
+    return Interval(mean, half, n, half + t_quantile(n - 1, 1 - POWER) * error)
 
 
-def paired(first, second):
+def paired(first, second, count=1):
     """The interval of `first - second` over the seeds that both have; both map seeds to values. None without any."""
-    return interval(first[seed] - second[seed] for seed in sorted(first.keys() & second.keys()))
+    return interval((first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())), count)
+
+
+def _decided(difference, supported, refuted):
+    if difference is None:
+        return NO_DATA
+    if difference.half is None:
+        return INCONCLUSIVE
+    if supported(difference):
+        return SUPPORTED
+    return NOT_SUPPORTED if refuted(difference) else INCONCLUSIVE
 
 
 def above(difference, margin):
-    """Is the difference positive? Not supported once it is shown to lie below `margin`, the least that matters."""
-    if difference is None:
-        return NO_DATA
-    if difference.half is None:
-        return INCONCLUSIVE
-    if difference.low > 0:
-        return SUPPORTED
-    return NOT_SUPPORTED if difference.high < margin else INCONCLUSIVE
+    """Is it positive? Not supported once it is shown to lie below `margin`, the least that matters."""
+    return _decided(difference, lambda d: d.low > 0, lambda d: d.high < margin)
+
+
+def below(difference, margin):
+    """Is it negative? Not supported once it is shown to lie above -margin."""
+    return _decided(difference, lambda d: d.high < 0, lambda d: d.low > -margin)
 
 
 def not_below(difference, margin):
-    """Is the difference not below -margin? Not supported once it is shown to be."""
-    if difference is None:
-        return NO_DATA
-    if difference.half is None:
-        return INCONCLUSIVE
-    if difference.low > -margin:
-        return SUPPORTED
-    return NOT_SUPPORTED if difference.high < -margin else INCONCLUSIVE
+    """Is it not below -margin? Not supported once it is shown to be."""
+    return _decided(difference, lambda d: d.low > -margin, lambda d: d.high < -margin)
 
 
-def within(difference, margin):
-    """Does the difference lie between -margin and margin? Not supported once it is shown to lie outside."""
-    if difference is None:
-        return NO_DATA
-    if difference.half is None:
-        return INCONCLUSIVE
-    if -margin < difference.low and difference.high < margin:
-        return SUPPORTED
-    return NOT_SUPPORTED if difference.low > margin or difference.high < -margin else INCONCLUSIVE
+def not_above(difference, margin):
+    """Is it not above margin? Not supported once it is shown to be."""
+    return _decided(difference, lambda d: d.high < margin, lambda d: d.low > margin)
 
 
 def together(verdicts):

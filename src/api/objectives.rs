@@ -6,6 +6,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::extract::List;
+use crate::objective::presets::{self, Preset};
 use crate::objective::{self, Description};
 
 /// A training objective.
@@ -21,9 +22,31 @@ pub struct Objective {
     /// Where it was published.
     source: &'static str,
     needs: ObjectiveNeeds,
+    /// Published methods that are settings of it.
+    presets: Vec<ObjectivePreset>,
     /// JSON Schema of its fields, with defaults and bounds.
     #[schema(value_type = Object)]
     schema: Value,
+}
+
+/// A published method that is settings of an objective.
+#[derive(Debug, Serialize, ToSchema)]
+struct ObjectivePreset {
+    #[schema(example = "gspo")]
+    name: &'static str,
+    summary: &'static str,
+    /// Where it was published; empty where it has no paper of its own.
+    source: &'static str,
+    /// The part of a spec that makes it: `objective`, and what other sections it takes.
+    #[schema(value_type = Object)]
+    spec: Value,
+}
+
+impl From<Preset> for ObjectivePreset {
+    fn from(preset: Preset) -> Self {
+        let Preset { name, summary, source, spec } = preset;
+        Self { name, summary, source, spec }
+    }
 }
 
 /// What an objective asks for.
@@ -52,6 +75,7 @@ impl From<&Description> for Objective {
                 reference: description.needs.reference,
                 teacher: description.needs.teacher.is_some(),
             },
+            presets: presets::of(description.name).map(ObjectivePreset::from).collect(),
             schema: description.schema.clone(),
         }
     }
@@ -59,7 +83,7 @@ impl From<&Description> for Objective {
 
 /// List objectives
 ///
-/// Every objective with its formula and fields.
+/// Every objective with its formula, its fields, and the published methods that are settings of it.
 #[utoipa::path(get, path = "/v1/objectives", tag = "objectives", responses((status = 200, body = List<Objective>)))]
 pub async fn list_objectives() -> Json<List<Objective>> {
     Json(List::new(objective::catalog().iter().map(Objective::from), u32::MAX, |o| o.id.clone()))

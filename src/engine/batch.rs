@@ -47,6 +47,8 @@ pub struct MicroBatch {
     pub numbers: Vec<u32>,
     pub target_rows: Vec<u32>,
     pub targets: Vec<u32>,
+    /// Per target the number of its sequence in this batch.
+    pub sequences: Vec<u32>,
     /// Per target.
     pub credit: Vec<f32>,
     /// Per target; fewer if any sequence lacks them.
@@ -95,6 +97,8 @@ impl MicroBatch {
         let first = start + sequence.prompt.len() - 1;
         self.target_rows.extend(sequence.learnt().map(|place| (first + place) as u32));
         self.targets.extend(sequence.learnt().map(|place| sequence.completion[place]));
+        let number = self.boundaries.len() as u32 - 2;
+        self.sequences.extend(std::iter::repeat_n(number, sequence.targets()));
         self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.targets()));
         self.behavior_logprobs.extend(&sequence.behavior_logprobs);
         self.reference_logprobs.extend(&sequence.reference_logprobs);
@@ -128,6 +132,7 @@ mod tests {
         assert_eq!(batch.boundaries, [0, 4, 7]);
         assert_eq!(batch.target_rows, [2, 3, 4, 5, 6]);
         assert_eq!(batch.targets, [100, 101, 100, 101, 102]);
+        assert_eq!(batch.sequences, [0, 0, 1, 1, 1]);
         assert_eq!(batch.credit, [3.0, 3.0, 1.0, 1.0, 1.0]);
         assert_eq!(batch.numbers, [0, 1]);
     }

@@ -8,7 +8,7 @@ use super::cpu::Cpu;
 use super::error::EngineError;
 use super::measure::Measured;
 use super::model::decoder::Decoder;
-use super::model::head::Teacher;
+use super::model::head::Other;
 use super::random::Stream;
 use crate::objective::{Objective, TeacherBatch, TokenBatch};
 
@@ -34,22 +34,29 @@ impl<B: Backend> Learner<'_, B> {
         batch: &MicroBatch,
         gradients: &mut B::Gradients,
     ) -> Result<(f64, Measured), EngineError> {
-        let (decoder, packed) = (self.decoder, batch.packed());
-        let view = objective.needs().teacher;
-        let of_teacher = match (self.teacher, &view) {
+        let (decoder, packed, needs) = (self.decoder, batch.packed(), objective.needs());
+        let of_teacher = match (self.teacher, &needs.teacher) {
             (Some(teacher), Some(view)) => Some((teacher, teacher.hidden(packed)?, view)),
             _ => None,
         };
-        let teacher = of_teacher.as_ref().map(|(decoder, hidden, view)| Teacher { decoder, hidden, view });
+        let other = match &of_teacher {
+            Some((decoder, hidden, view)) => Some(Other::Teacher { decoder, hidden, view }),
+            None => needs.entropy.then_some(Other::Uniform),
+        };
         let keys = self.dropout.map_or_else(Vec::new, |stream| batch.keys(&stream));
         let pass = decoder.pass_dropping(packed, &keys, self.recompute)?.balanced(self.balance);
         let spread = pass.spread().clone();
-        let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, teacher.as_ref())?;
+        let head = decoder.read_off(pass.hidden(), &batch.target_rows, &batch.targets, other.as_ref())?;
         let reading = head.reading.clone();
 
         let variable = |values: &[f32]| Var::from_tensor(&Tensor::new(values, &Device::Cpu)?);
         let (policy, divergence) = (variable(&reading.logprobs)?, variable(&reading.divergence)?);
-        let loss = Loss::of(objective, batch, &policy, teacher.map(|_| (&reading.log_ratio[..], &divergence)))?;
+        let compared = match &other {
+            None => Compared::Nothing,
+            Some(Other::Teacher { .. }) => Compared::Teacher(&reading.log_ratio, &divergence),
+            Some(Other::Uniform) => Compared::Uniform(&divergence, decoder.config().vocab_size),
+        };
+        let loss = Loss::of(objective, batch, &policy, compared)?;
         let store = loss.sum.backward()?;
         let gradient = |of: &Var| store.get(of).map(Tensor::to_vec1::<f32>).transpose();
         let of_logprobs = gradient(&policy)?.unwrap_or_else(|| vec![0.0; batch.targets.len()]);
@@ -58,11 +65,26 @@ impl<B: Backend> Learner<'_, B> {
         let rows = batch.tokens.len();
         let of_hidden = decoder.head_backward(head, rows, &of_logprobs, of_divergence.as_deref(), gradients)?;
         decoder.backward(pass, &of_hidden, gradients)?;
-        let teacher = reading.log_ratio.iter().zip(&reading.divergence).map(|(ratio, kl)| [*ratio, *kl]).collect();
+        let teacher = match other {
+            Some(Other::Teacher { .. }) => {
+                reading.log_ratio.iter().zip(&reading.divergence).map(|(ratio, kl)| [*ratio, *kl]).collect()
+            }
+            _ => Vec::new(),
+        };
         let credit = loss.token_credit.to_vec1::<f32>()?;
         let measured = Measured { policy_logprobs: reading.logprobs, credit, teacher, spread };
         Ok((f64::from(loss.sum.to_scalar::<f32>()?), measured))
     }
+}
+
+/// What the policy was compared with at each token.
+#[derive(Clone, Copy, Debug)]
+pub enum Compared<'a> {
+    Nothing,
+    /// Log-ratios and divergences.
+    Teacher(&'a [f32], &'a Var),
+    /// Divergences from all tokens being alike, of which there are so many.
+    Uniform(&'a Var, usize),
 }
 
 /// What an objective makes of a micro-batch.
@@ -73,29 +95,37 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// The loss as a graph over the policy's log-probabilities and, beside a teacher, over the divergences that stand
-    /// with the log-ratios.
+    /// The loss as a graph over the policy's log-probabilities and over divergences, where there are any.
     pub fn of(
         objective: &dyn Objective,
         batch: &MicroBatch,
         policy: &Var,
-        teacher: Option<(&[f32], &Var)>,
+        compared: Compared<'_>,
     ) -> Result<Self, EngineError> {
         let tensor = |values: &[f32]| Tensor::new(values, &Device::Cpu);
         let whole = |values: &Vec<f32>| (values.len() == batch.targets.len()).then(|| tensor(values));
         let behavior = whole(&batch.behavior_logprobs).unwrap_or_else(|| Ok(policy.detach()))?;
         let reference = whole(&batch.reference_logprobs).transpose()?;
         let credit = tensor(&batch.credit)?;
-        let log_ratio = teacher.map(|(log_ratio, _)| tensor(log_ratio)).transpose()?;
+        let log_ratio = match compared {
+            Compared::Teacher(log_ratio, _) => Some(tensor(log_ratio)?),
+            _ => None,
+        };
+        let entropy = match compared {
+            Compared::Uniform(divergence, vocabulary) => Some((divergence.neg()? + (vocabulary as f64).ln())?),
+            _ => None,
+        };
         let tokens = TokenBatch {
             policy_logprobs: policy,
             behavior_logprobs: &behavior,
             reference_logprobs: reference.as_ref(),
-            teacher: log_ratio
-                .as_ref()
-                .zip(teacher)
-                .map(|(log_ratio, (_, divergence))| TeacherBatch { log_ratio, divergence }),
+            teacher: match (&log_ratio, compared) {
+                (Some(log_ratio), Compared::Teacher(_, divergence)) => Some(TeacherBatch { log_ratio, divergence }),
+                _ => None,
+            },
+            entropy: entropy.as_ref(),
             credit: &credit,
+            sequences: &Tensor::new(batch.sequences.as_slice(), &Device::Cpu)?,
             mask: &credit.ones_like()?,
         };
         Ok(Self { sum: objective.loss(&tokens)?, token_credit: objective.token_credit(&tokens)? })

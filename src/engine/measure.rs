@@ -12,7 +12,7 @@ use crate::job::metric::PARTS;
 use crate::job::spec::THOUGHT_END;
 use crate::job::{RewardPart, ScoreStatus};
 use crate::objective::math::{PASS_MARK, ess_of_log_ratios, is_zero_spread, mean, population_std};
-use crate::objective::{Clip, Statistics};
+use crate::objective::{Clip, Ratio, Statistics};
 use crate::text::tokenizer::TextTokenizer;
 
 /// What the forward passes of a step say of its tokens, sequence after sequence; all before the update.
@@ -74,7 +74,7 @@ pub fn masses(sequences: &[Sequence], solve_rates: &[f64], credit: &[f32]) -> St
 }
 
 /// How far the policy is from the distribution that sampled, from the reference and from the teacher.
-pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>) -> Statistics {
+pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<(Clip, Ratio)>) -> Statistics {
     let behavior: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.iter().copied()).collect();
     let reference: Vec<f32> = sequences.iter().flat_map(|s| s.reference_logprobs.iter().copied()).collect();
     let policy = &measured.policy_logprobs;
@@ -87,8 +87,9 @@ pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<Clip>
         metrics.push(("ess/ratio", ess_of_log_ratios(&log_ratios)));
         metrics.push(("kl/behavior", mean_k3(&log_ratios)));
         metrics.push(("kl/importance", mean_importance(&log_ratios)));
-        if let Some(clip) = clip {
-            let active = log_ratios.iter().zip(&measured.credit).filter(|(d, credit)| is_clipped(**d, **credit, clip));
+        if let Some((clip, ratio)) = clip {
+            let seen = ratio.over(&log_ratios, sequences.iter().map(Sequence::targets));
+            let active = seen.iter().zip(&measured.credit).filter(|(d, credit)| is_clipped(**d, **credit, clip));
             metrics.push(("clip/fraction", active.count() as f64 / policy.len() as f64));
         }
     }
@@ -345,7 +346,7 @@ mod tests {
     fn distances_are_those_of_the_definitions() {
         let sequences = [sequence(1, -1.0), sequence(1, -2.0)];
         let measured = Measured { policy_logprobs: vec![-0.5, -2.0], credit: vec![1.0, -1.0], ..Measured::default() };
-        let metrics = distances(&sequences, &measured, Some(Clip { low: 0.2, high: 0.2 }));
+        let metrics = distances(&sequences, &measured, Some((Clip { low: 0.2, high: 0.2 }, Ratio::Token)));
         let d = 0.5_f64;
         assert!((value(&metrics, "logprob/max_abs_diff") - d).abs() < 1e-12);
         assert!((value(&metrics, "kl/behavior") - (d + (-d).exp() - 1.0) / 2.0).abs() < 1e-12);

@@ -38,6 +38,7 @@ pub mod report;
 pub mod responder;
 pub mod rollout;
 pub mod rollout_set;
+mod round;
 pub mod rows;
 pub mod sample;
 mod sample_log;

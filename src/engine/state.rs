@@ -34,6 +34,10 @@ const OPTIMIZER: &str = "optimizer.safetensors";
 const PIECE: u64 = 16 << 20;
 const STATE: &str = "state.json";
 const ROLLOUTS: &str = "rollouts.jsonl";
+/// The completions of the round that comes so many after the one under way.
+fn ahead(rounds: usize) -> String {
+    format!("rollouts-ahead-{rounds}.jsonl")
+}
 /// What is known of the rows, where they are drawn by it.
 const ROWS: &str = "rows.safetensors";
 
@@ -41,6 +45,9 @@ const ROWS: &str = "rows.safetensors";
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     step: u64,
+    /// The round that the completions are of.
+    #[serde(default)]
+    round: Option<u64>,
     /// Steps the optimizer has taken; fewer than `step` when steps had nothing to train on.
     optimizer_steps: u64,
     evaluations: Vec<PolicyEvaluation>,
@@ -58,6 +65,7 @@ struct State {
 pub(super) struct Stored<B: Backend> {
     state: State,
     rollouts: Vec<RolloutGroup>,
+    ahead: Vec<Vec<RolloutGroup>>,
     rates: Option<SolveRates>,
     objective: Box<dyn Objective>,
     optimizer: Optimizer<B>,
@@ -93,6 +101,7 @@ impl<B: Backend> Trainer<'_, B> {
             }
             let state = State {
                 step: self.step,
+                round: self.round,
                 optimizer_steps,
                 evaluations: self.evaluations.clone(),
                 idle_steps: self.idle_steps,
@@ -102,6 +111,9 @@ impl<B: Backend> Trainer<'_, B> {
             };
             write_json(&dir.join(STATE), &state)?;
             rollout::write(&dir.join(ROLLOUTS), &self.rollouts)?;
+            for (number, groups) in self.ahead.iter().enumerate() {
+                rollout::write(&dir.join(ahead(number + 1)), groups)?;
+            }
             if let Some(rates) = self.rows.rates() {
                 rates.write(&dir.join(ROWS))?;
             }
@@ -162,6 +174,8 @@ impl<B: Backend> Trainer<'_, B> {
             detail: format!("{} cannot be read: {e}", path.display()),
         })?;
         let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
+        let later = (1..).map(|number| directory.join(ahead(number))).take_while(|path| path.exists());
+        let ahead = later.map(|path| rollout::read(&path)).collect::<Result<_, _>>()?;
         let read = |_: &SolveRates| SolveRates::read(&directory.join(ROWS), self.job.train.len());
         let rates = self.rows.rates().map(read).transpose()?;
         let own = &self.actor.weights;
@@ -176,16 +190,19 @@ impl<B: Backend> Trainer<'_, B> {
         let parts = (1..).map(|rank| directory.join(of_rank(rank))).take_while(|path| path.exists());
         let parts: Vec<PathBuf> = std::iter::once(directory.join(OPTIMIZER)).chain(parts).collect();
         optimizer.restore(own, state.optimizer_steps, &parts)?;
-        Ok(Stored { state, rollouts, rates, objective, optimizer, weights })
+        Ok(Stored { state, rollouts, ahead, rates, objective, optimizer, weights })
     }
 
     /// Goes on from a training checkpoint. After an error the trainer is good for nothing.
     pub(super) fn restore(&mut self, stored: Stored<B>) -> Result<(), EngineError> {
-        let Stored { state, rollouts, rates, objective, optimizer, weights } = stored;
+        let Stored { state, rollouts, ahead, rates, objective, optimizer, weights } = stored;
         self.actor.weights.restore(&weights)?;
         self.actor.decoder.measure()?;
         (self.objective, self.optimizer) = (objective, optimizer);
-        self.rollouts = rollouts.into_iter().map(Arc::new).collect();
+        let shared = |groups: Vec<RolloutGroup>| groups.into_iter().map(Arc::new).collect();
+        self.rollouts = shared(rollouts);
+        self.ahead = ahead.into_iter().map(shared).collect();
+        self.round = state.round;
         if let Some(rates) = rates {
             self.rows.restore(rates);
         }

@@ -149,8 +149,9 @@ impl<B: Backend> Trainer<'_, B> {
         } else {
             Vec::new()
         };
-        let rewards: Vec<f64> = sampled.iter().flat_map(|group| group.rewards()).collect();
+        let rewards: Vec<Vec<f64>> = sampled.iter().map(|group| group.rewards()).collect();
         self.objective.begin_step(&StepStatistics {
+            round: self.round.unwrap_or(0),
             rewards: &rewards,
             token_entropy: measure::token_entropy(&sampled),
             log_ratios: &log_ratios,
@@ -275,7 +276,8 @@ impl<B: Backend> Trainer<'_, B> {
             ("step/sequences", totals.sequences),
         ];
         metrics.extend(measure::masses(&batch.sequences, &batch.solve_rates, &measured.credit));
-        metrics.extend(measure::distances(&batch.sequences, &measured, self.objective.clip()));
+        let clip = self.objective.clip().map(|clip| (clip, self.objective.ratio()));
+        metrics.extend(measure::distances(&batch.sequences, &measured, clip));
         metrics.extend(measure::experts(&measured.spread));
         Ok((metrics, measured))
     }
@@ -398,7 +400,7 @@ impl<B: Backend> Trainer<'_, B> {
             metrics.extend(measure::thoughts(&sampled, &self.actor.tokenizer));
         }
         let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
-        metrics.extend(self.objective.round_report(&scored));
+        metrics.extend(self.objective.round_report(self.round.unwrap_or(0), &scored));
         let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();
         let stored = |group: &StepGroup| matches!(group, StepGroup::Stored(_));
         if self.job.stored.is_some() {

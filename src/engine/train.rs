@@ -3,7 +3,7 @@
 //! ```text
 //! load; evaluate
 //! for each round:
-//!     sample completions; score them; weigh them          (sft: take the data set's completions)
+//!     sample completions; score them                      (sft: take the data set's completions)
 //!     for each optimizer step of the round: train on its share; now and then evaluate, save
 //! evaluate; export the model
 //! ```
@@ -11,43 +11,29 @@
 //! A run can be interrupted anywhere and goes on from its last training checkpoint to bit-identical weights on the
 //! same machine: every random choice is a function of the seed and of counters that the checkpoint holds.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::actor::RolloutRequest;
 use super::artifact::{Saved, Saving};
 use super::backend::Backend;
-use super::batch::Sequence;
 use super::device::on_device;
 use super::error::{EngineError, Stop};
 use super::evaluate::sentence;
 use super::measure;
-use super::random::{Purpose, Stream};
 use super::report::Reporter;
-use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::step::StepGroup;
 use super::trainer::{Job, Metrics, Trainer};
 use crate::dataset::Dataset;
 use crate::dataset::leakage::leakage;
-use crate::job::diagnosis;
-use crate::job::event::{EvaluationFound, LogDetail, Named, StepMetrics};
+use crate::job::event::{EvaluationFound, LogDetail, StepMetrics};
 use crate::job::metric::metric;
 use crate::job::{EventBody, NewEvent, Phase, PolicyEvaluation};
-use crate::objective::math::mean;
-use crate::objective::{self, frontier};
+use crate::objective;
 
-/// Rounds of fewer steps are not worth a checkpoint after sampling.
-const CHECKPOINTED_ROUND: u64 = 8;
-/// With more rounds than this, steps alone are told, not rounds.
-const ANNOUNCED_ROUNDS: u64 = 100;
 /// Training rows among which held-out prompts are looked for before the first step: less than a second's work.
 const LEAKAGE_ROWS: usize = 200_000;
-/// Groups on which the gaps at the end of a round are measured.
-const GAP_GROUPS: usize = 512;
 
 /// What a finished job has to show.
 #[derive(Debug)]
@@ -199,7 +185,8 @@ impl<B: Backend> Trainer<'_, B> {
 
     /// All ranks must have begun from the same checkpoint.
     fn check_ranks(&self) -> Result<(), EngineError> {
-        let all = self.ranks().gather_values((self.step, self.rollouts.len()))?;
+        let ahead: Vec<usize> = self.ahead.iter().map(Vec::len).collect();
+        let all = self.ranks().gather_values((self.step, self.rollouts.len(), ahead))?;
         if all.iter().all(|other| *other == all[0]) {
             return Ok(());
         }
@@ -250,6 +237,9 @@ impl<B: Backend> Trainer<'_, B> {
                 if self.saving.has_failed() {
                     self.report_saved(reporter)?;
                 }
+                if self.step < self.plan.steps {
+                    self.probe_variance(reporter)?;
+                }
                 self.between_steps(reporter)?;
             }
         }
@@ -284,9 +274,13 @@ impl<B: Backend> Trainer<'_, B> {
 
     /// Whether the last step of a round was taken, but its end was interrupted.
     fn is_unfinished(&self, round: u64) -> bool {
-        let left = self.rollouts.first().is_some_and(|group| group.step < self.step);
+        let left = match self.round {
+            Some(own) => own == round && !self.rollouts.is_empty(),
+            // Of before checkpoints said so; rounds were not sampled ahead.
+            None => self.rollouts.first().is_some_and(|group| group.step < self.step),
+        };
         let last = round + 1 == self.plan.rounds;
-        left || (last && self.job.spec.objective.target_beta().is_some() && !self.report.contains_key("gaps"))
+        left || (last && self.job.spec.objective.target_beta(round).is_some() && !self.report.contains_key("gaps"))
     }
 
     /// Whether the job samples what it trains on.
@@ -295,7 +289,7 @@ impl<B: Backend> Trainer<'_, B> {
     }
 
     /// Whether what is sampled for training becomes a rollout set.
-    fn keeps(&self) -> bool {
+    pub(super) fn keeps(&self) -> bool {
         self.samples() && self.job.spec.rollouts.keep
     }
 
@@ -312,162 +306,6 @@ impl<B: Backend> Trainer<'_, B> {
         }
         if (evaluate || save) && !last {
             reporter.phase(Phase::Training, self.step)?;
-        }
-        Ok(())
-    }
-
-    /// The rows of a round's prompts, with the visits that key their random numbers.
-    pub(super) fn rows_of_round(&self, round: u64) -> Vec<(u64, usize)> {
-        let spec = &self.job.spec;
-        let before = |round| self.plan.prompts_before(round, &spec.train, &spec.rollouts);
-        self.rows_of(round, before(round)..before(round + 1))
-    }
-
-    /// The rows of some visits, which belong to a round.
-    pub(super) fn rows_of(&self, round: u64, visits: Range<u64>) -> Vec<(u64, usize)> {
-        let places = self.rows.places(round, visits).into_iter();
-        places.map(|(visit, place)| (visit, self.job.train.number(place))).collect()
-    }
-
-    /// Samples and scores the completions of a round.
-    fn begin_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        let job = self.job;
-        let rows = self.rows_of_round(round);
-        reporter.phase(Phase::Sampling, self.step)?;
-        let began = Instant::now();
-        let request = RolloutRequest {
-            dataset: &job.train,
-            rows: &rows,
-            samples: self.plan.group_size,
-            sampling: &job.actor.sampling,
-            stream: Stream::new(job.actor.seed, Purpose::Rollout, self.step),
-            step: self.step,
-            phase: Phase::Sampling,
-        };
-        let (mut groups, verification) = self.actor.roll_out(&request, reporter)?;
-        let tokens: usize = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
-        let seconds = began.elapsed().as_secs_f64();
-        self.sampled = verification.metrics();
-        self.sampled.extend([
-            ("time/rollout_seconds", seconds),
-            ("throughput/rollout_tokens_per_second", tokens as f64 / seconds.max(1e-9)),
-        ]);
-        self.fill_reference(&mut groups, reporter)?;
-        if self.ranks().is_first() && self.keeps() {
-            let kept: Vec<_> = groups.iter().map(|group| group.clone().without_entropies()).collect();
-            rollout_set::keep_part(&job.actor.directory, round, &kept)?;
-        }
-        let groups: Vec<_> = if self.ranks().is_first() && !self.keeps() {
-            let steps = self.plan.steps_of(round).count() as u64;
-            let unscored = self.actor.take_unscored();
-            let piece = |token| self.actor.tokenizer.decode(&[token], false).unwrap_or_default();
-            self.sample.keep(round, steps, (groups, unscored), piece)
-        } else {
-            groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
-        };
-        self.report_round(round, &groups, reporter)?;
-        // What is known of the rows changes together with the completions that say it, or a checkpoint would have one
-        // without the other.
-        let drawn = rows.last().map_or(0, |(visit, _)| visit + 1);
-        self.rows.learn(&job.train, &groups, drawn);
-        self.sampled.extend(self.rows.rates().into_iter().flat_map(|rates| rates.metrics(drawn)));
-        self.rollouts = groups;
-        if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {
-            // Sampling is the dear part of a round; a lost worker shall not cost it twice.
-            self.save_and_report(reporter)?;
-        }
-        Ok(())
-    }
-
-    /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
-    /// them.
-    fn end_round(&mut self, round: u64, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        if let Some(beta) = self.job.spec.objective.target_beta() {
-            let of_set = if self.rollouts.is_empty() { &self.stored } else { &self.rollouts };
-            let groups: Vec<Arc<RolloutGroup>> = of_set.iter().take(GAP_GROUPS).map(Arc::clone).collect();
-            let all: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();
-            let mut sums = self
-                .logprobs(&self.actor.decoder, &all, reporter)?
-                .into_iter()
-                .map(|logprobs| logprobs.into_iter().map(f64::from).sum::<f64>());
-            let policy: Vec<Vec<f64>> =
-                groups.iter().map(|group| sums.by_ref().take(group.rollouts.len()).collect()).collect();
-            let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
-            let gaps = frontier::gaps(&scored, &policy, beta);
-            let price = |price: Option<f64>| price.unwrap_or_default();
-            let message = format!(
-                "round {} of {}: between {:.3} and {:.3} of reward are out of reach of its completions, and on these the \
-                 policy is {:.3} nats from the target",
-                round + 1,
-                self.plan.rounds,
-                price(gaps.support_price_low),
-                price(gaps.support_price_high),
-                gaps.support_kl
-            );
-            self.report.insert(String::from("gaps"), json!(gaps));
-            let detail = LogDetail::Gaps { round: round + 1, groups: groups.len() as u64, gaps };
-            reporter.event(NewEvent::log(message, detail))?;
-        }
-        self.sample.end_round();
-        self.rollouts.clear();
-        Ok(())
-    }
-
-    fn report_round(
-        &mut self,
-        round: u64,
-        groups: &[Arc<RolloutGroup>],
-        reporter: &mut dyn Reporter,
-    ) -> Result<(), EngineError> {
-        let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
-        let rewards: Vec<f64> = groups.iter().flat_map(|group| group.rewards()).collect();
-        let judged = self.is_judged();
-        if judged {
-            self.warn_of_rewards(groups, reporter)?;
-        }
-        if round == 0 && judged && self.plan.group_size > 1 {
-            let table = frontier::frontier(&scored, &frontier::default_betas(), None);
-            self.report.insert(String::from("frontier"), json!(table));
-        }
-        if self.plan.rounds > ANNOUNCED_ROUNDS {
-            return Ok(());
-        }
-        let report = self.objective.round_report(&scored).into_iter();
-        let report: Named<_> = report.chain(judged.then(|| ("reward/mean", mean(&rewards)))).collect();
-        let mut message = format!(
-            "round {} of {}: {} completions for {} prompts",
-            round + 1,
-            self.plan.rounds,
-            rewards.len(),
-            groups.len()
-        );
-        if judged {
-            message.push_str(&format!(", mean reward {:.3}", mean(&rewards)));
-        }
-        Ok(reporter.event(NewEvent::log(message, LogDetail::Round { round: round + 1, report }))?)
-    }
-
-    /// What the rows of the job's data set expect as answers.
-    pub(super) fn expected(&self) -> impl Fn(usize) -> Option<String> {
-        let rows = &self.job.train;
-        move |row| rows.row(row).ok()?.answer
-    }
-
-    /// Says, each thing once, what of a round's rewards looks as if the verifier were wrong.
-    fn warn_of_rewards(
-        &mut self,
-        groups: &[Arc<RolloutGroup>],
-        reporter: &mut dyn Reporter,
-    ) -> Result<(), EngineError> {
-        let groups: Vec<&RolloutGroup> = groups.iter().map(Arc::as_ref).collect();
-        if self.plan.group_size < 2 {
-            return Ok(());
-        }
-        let statistics = measure::rewards(&groups, &self.expected());
-        for (code, message) in diagnosis::suspicions(&statistics) {
-            if self.said.insert(code.as_str()) {
-                reporter.event(NewEvent::warning(message, code.as_str(), LogDetail::None {}))?;
-            }
         }
         Ok(())
     }
@@ -502,7 +340,7 @@ impl<B: Backend> Trainer<'_, B> {
         Ok(())
     }
 
-    fn save_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+    pub(super) fn save_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         if !self.ranks().is_first() {
             return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
         }

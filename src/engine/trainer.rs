@@ -1,7 +1,7 @@
 //! The state of one training job. The order in which things happen to it is in [`super::train`], what a step does in
 //! `step`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::{self, Inspection};
 use crate::objective::{self, Objective, Plan, Sections};
 use crate::spec::Training;
+use crate::text::tokenizer::TextTokenizer;
+use crate::verifier::shortened;
 
 /// Everything a training job needs to know; nothing in it changes while it runs.
 pub struct Job {
@@ -80,6 +82,10 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) rows: Rows,
     /// The scored completions of the round under way.
     pub(super) rollouts: Vec<Arc<RolloutGroup>>,
+    /// The round that they are of.
+    pub(super) round: Option<u64>,
+    /// Those of the rounds after it that are sampled already, in order.
+    pub(super) ahead: VecDeque<Vec<Arc<RolloutGroup>>>,
     /// Tokens that are no text and end no completion, in order.
     pub(super) special_tokens: Vec<u32>,
     /// What is kept of completions for people.
@@ -109,11 +115,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             Some(_) => Plan::rounds(1, objective.plan().group_size, &job.spec.train),
             None => objective.plan(),
         };
-        let stored = match &job.stored {
-            Some(directory) => rollout_set::read(directory)?.into_iter().map(Arc::new).collect(),
-            None => Vec::new(),
-        };
-        check_tokens(&stored, actor.weights.config().vocab_size)?;
+        let stored = stored_groups(job, &actor)?;
         let teacher = match &job.teacher {
             Some(teacher) => Some(load_teacher(teacher, job.spec.teacher_sha256(), &actor)?),
             None => None,
@@ -151,6 +153,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
             report: Map::new(),
             rows,
             rollouts: Vec::new(),
+            round: None,
+            ahead: VecDeque::new(),
             special_tokens: special.collect(),
             sampled: Metrics::new(),
             parts: job
@@ -251,8 +255,44 @@ impl<'a, B: Backend> Trainer<'a, B> {
     }
 }
 
+/// The completions of the set that the spec names.
+fn stored_groups<B: Backend>(job: &Job, actor: &Actor<'_, B>) -> Result<Vec<Arc<RolloutGroup>>, EngineError> {
+    let Some(directory) = &job.stored else { return Ok(Vec::new()) };
+    let mut stored = rollout_set::read(directory)?;
+    check_tokens(&stored, actor.weights.config().vocab_size)?;
+    if job.spec.rollouts.from_another_model {
+        check_texts(&stored, &actor.tokenizer)?;
+        // What they know of a reference is of another one.
+        let rollouts = stored.iter_mut().flat_map(|group| &mut group.rollouts);
+        rollouts.for_each(|rollout| rollout.reference_logprobs.clear());
+    }
+    Ok(stored.into_iter().map(Arc::new).collect())
+}
+
+/// Stored completions whose tokens are read as text.
+const READ_TEXTS: usize = 1000;
+
+/// Refuses stored completions whose tokens are another text to the model's tokenizer than they were to the one that
+/// sampled them.
+fn check_texts(groups: &[RolloutGroup], tokenizer: &TextTokenizer) -> Result<(), EngineError> {
+    for rollout in groups.iter().flat_map(|group| &group.rollouts).take(READ_TEXTS) {
+        let read = tokenizer.decode(&rollout.tokens, true)?;
+        // The text may have been cut at a stop text, or within a character.
+        if !read.starts_with(rollout.text.trim_end_matches(char::REPLACEMENT_CHARACTER)) {
+            let detail = format!(
+                "the rollout set is of a model with another tokenizer: a completion in it is `{}`, of which the tokens read \
+                 `{}` here",
+                shortened(&rollout.text),
+                shortened(&read)
+            );
+            return Err(EngineError::InvalidData { code: "rollouts_from_another_model", detail });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses stored completions that the model has no tokens for.
-fn check_tokens(groups: &[Arc<RolloutGroup>], vocabulary: usize) -> Result<(), EngineError> {
+fn check_tokens(groups: &[RolloutGroup], vocabulary: usize) -> Result<(), EngineError> {
     let known = |tokens: &[u32]| tokens.iter().all(|token| (*token as usize) < vocabulary);
     if groups.iter().all(|g| known(&g.prompt) && g.rollouts.iter().all(|r| known(&r.tokens))) {
         return Ok(());

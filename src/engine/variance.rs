@@ -16,11 +16,15 @@ use crate::job::{NewEvent, Phase};
 use crate::objective::VarianceProbe;
 
 impl<B: Backend> Trainer<'_, B> {
-    /// Compares the estimators that the objective proposes on the prompts of the first step, and tells the log.
+    /// Where it is due, compares the estimators that the objective proposes on the prompts of the first step, and tells the
+    /// log.
     pub(super) fn probe_variance(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         let job = self.job;
         let probe = job.spec.objective.variance_probe(&job.spec.train);
-        let Some(VarianceProbe { repeats, variants }) = probe else { return Ok(()) };
+        let Some(VarianceProbe { repeats, every, variants }) = probe else { return Ok(()) };
+        if self.step > 0 && (every == 0 || !self.step.is_multiple_of(every)) {
+            return Ok(());
+        }
         let rows = self.rows_of_round(0);
         let rows = &rows[..rows.len().min(job.spec.train.prompts_per_step as usize)];
         let mut moments: Vec<GradientMoments> = variants.iter().map(|_| GradientMoments::default()).collect();
@@ -31,7 +35,7 @@ impl<B: Backend> Trainer<'_, B> {
                 rows,
                 samples: self.plan.group_size,
                 sampling: &job.actor.sampling,
-                stream: Stream::new(job.actor.seed, Purpose::Probe, u64::from(repeat)),
+                stream: Stream::new(job.actor.seed, Purpose::Probe, self.step << 8 | u64::from(repeat)),
                 step: self.step,
                 phase: Phase::Sampling,
             };
@@ -56,8 +60,9 @@ impl<B: Backend> Trainer<'_, B> {
             .map(|((name, _), m)| format!("{name} {:.4}", m.variance()))
             .collect::<Vec<_>>()
             .join(", ");
-        let message = format!("gradient variance over {repeats} repeats by baseline: {message}");
-        let detail = LogDetail::GradientVariance { repeats, prompts: rows.len() as u64, gradient_variance };
+        let (step, prompts) = (self.step, rows.len() as u64);
+        let message = format!("after {step} steps, gradient variance over {repeats} repeats by baseline: {message}");
+        let detail = LogDetail::GradientVariance { step, repeats, prompts, gradient_variance };
         Ok(reporter.event(NewEvent::log(message, detail))?)
     }
 }

@@ -35,6 +35,13 @@ impl Verification {
         self.wait_seconds = self.wait_seconds.max(other.wait_seconds);
     }
 
+    /// Adds that of what was sampled after it.
+    pub fn go_on(&mut self, later: Self) {
+        let waited = self.wait_seconds + later.wait_seconds;
+        self.add(later);
+        self.wait_seconds = waited;
+    }
+
     /// What is reported of it; nothing where nothing was verified.
     pub fn metrics(mut self) -> Statistics {
         let Some(last) = self.seconds.len().checked_sub(1) else { return Vec::new() };
@@ -119,6 +126,9 @@ mod tests {
             .collect();
         let mut all = Verification::of(&verdicts[..10], 0.5);
         all.add(Verification::of(&verdicts[10..], 0.25));
+        let mut both = all.clone();
+        both.go_on(Verification::of(&verdicts[..10], 0.25));
+        assert!(both.metrics().contains(&("verifier/wait_seconds", 0.75)), "one after the other");
         let metrics = all.metrics();
         let value = |name: &str| metrics.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(value("verifier/timeouts"), 0.05);

@@ -254,6 +254,9 @@ pub enum LogDetail {
     },
     /// How much the gradient estimate varies, by baseline.
     GradientVariance {
+        /// After so many steps.
+        #[serde(default)]
+        step: u64,
         repeats: u32,
         prompts: u64,
         gradient_variance: Named<GradientVariance>,
@@ -494,12 +497,13 @@ mod tests {
                 log(
                     None,
                     LogDetail::GradientVariance {
+                        step: 0,
                         repeats: 4,
                         prompts: 16,
                         gradient_variance: [("none", spread), ("mean", spread)].into_iter().collect(),
                     },
                 ),
-                r#"{"repeats":4,"prompts":16,"gradient_variance":{"none":{"variance":0.5,"mean_norm":2.0},"mean":{"variance":0.5,"mean_norm":2.0}}}"#,
+                r#"{"step":0,"repeats":4,"prompts":16,"gradient_variance":{"none":{"variance":0.5,"mean_norm":2.0},"mean":{"variance":0.5,"mean_norm":2.0}}}"#,
             ),
             (
                 log(None, LogDetail::Gaps { round: 1, groups: 8, gaps }),

@@ -367,7 +367,7 @@ pub const METRICS: &[Metric] = &[
         unit: "share",
         when: "sampled completions and an objective with a clip",
         meaning: "The share of the step's tokens at which the clip of the PPO surrogate is active, so that they \
-             give no gradient.",
+             give no gradient; with ratios of whole completions their tokens count alike.",
     },
     Metric {
         name: "rollout/staleness",
@@ -375,6 +375,13 @@ pub const METRICS: &[Metric] = &[
         when: "sampled completions",
         meaning: "The mean number of optimizer steps between the sampling of a completion and this step, without \
              stored completions; 0 when all were sampled by the policy that the step updates.",
+    },
+    Metric {
+        name: "rollout/replaced",
+        unit: "share",
+        when: "`rollouts.dynamic_sampling`",
+        meaning: "The share of the prompts sampled for the phase that others replaced, or that replaced none, because all \
+             their completions earned the same.",
     },
     Metric {
         name: "rollout/stored_share",

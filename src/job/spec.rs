@@ -163,6 +163,12 @@ pub struct TrainSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = MAX_STEPS - 1))]
     pub max_staleness: Option<u64>,
+    /// Sampling phases by which the policy that is trained is ahead of the one that samples for it, where completions are
+    /// sampled as they are needed: each phase is sampled so many phases before it is trained on, and the first ones
+    /// by the model itself. With 0 each phase is sampled by the policy that is trained on it.
+    #[serde(skip_serializing_if = "is_none")]
+    #[schemars(range(max = 8))]
+    pub max_lag: u32,
     /// Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
     /// need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter is
     /// trained beside them. Turn it off to save both.
@@ -215,6 +221,7 @@ impl Default for TrainSpec {
             prompts_per_step: 16,
             updates_per_rollout: 1,
             max_staleness: None,
+            max_lag: 0,
             track_reference: true,
             micro_batch_tokens: MicroBatchTokens::Auto(Auto::Auto),
             precision: Precision::F32,
@@ -225,6 +232,16 @@ impl Default for TrainSpec {
 }
 
 /// What is usual is not written, as in [`RolloutSpec`].
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+/// The same.
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// The same.
 fn is_zero(coefficient: &f64) -> bool {
     *coefficient == 0.0
 }
@@ -241,9 +258,19 @@ pub struct RolloutSpec<R = String> {
     #[serde(skip_serializing_if = "is_usual_sample")]
     #[schemars(range(max = 1024))]
     pub sample: u32,
+    /// Replace prompts whose completions all earn the same, from which comparisons learn nothing, by other prompts, and
+    /// these in turn, at most so many times a sampling phase (dynamic sampling, arXiv 2503.14476); what still teaches
+    /// nothing then stays.
+    #[serde(skip_serializing_if = "is_none")]
+    #[schemars(range(max = 16))]
+    pub dynamic_sampling: u32,
     /// Train on a stored rollout set (`rs_...`) and sample nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<R>,
+    /// The stored set may be of another model with the same tokenizer, for objectives that correct for whoever sampled:
+    /// the log-probabilities in it are that model's.
+    #[serde(skip_serializing_if = "is_false")]
+    pub from_another_model: bool,
     /// Fill a share of every step from a stored rollout set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixSpec<R>>,
@@ -258,7 +285,14 @@ fn is_usual_sample(sample: &u32) -> bool {
 
 impl<R> Default for RolloutSpec<R> {
     fn default() -> Self {
-        Self { keep: false, sample: USUAL_SAMPLE, from: None, mix: None }
+        Self {
+            keep: false,
+            sample: USUAL_SAMPLE,
+            dynamic_sampling: 0,
+            from: None,
+            from_another_model: false,
+            mix: None,
+        }
     }
 }
 
@@ -286,7 +320,9 @@ impl RolloutSpec {
         RolloutSpec {
             keep: self.keep,
             sample: self.sample,
+            dynamic_sampling: self.dynamic_sampling,
             from: self.from.and(set),
+            from_another_model: self.from_another_model,
             mix: self.mix.zip(set).map(|(mix, rollout_set)| MixSpec { rollout_set, share: mix.share }),
         }
     }
@@ -298,7 +334,9 @@ impl RolloutSpec<RolloutSetId> {
         RolloutSpec {
             keep: self.keep,
             sample: self.sample,
+            dynamic_sampling: self.dynamic_sampling,
             from: self.from.map(|id| id.to_string()),
+            from_another_model: self.from_another_model,
             mix: self.mix.as_ref().map(|mix| MixSpec { rollout_set: mix.rollout_set.to_string(), share: mix.share }),
         }
     }
@@ -353,6 +391,11 @@ impl RolloutSpec {
             r.from.is_none() || (r.mix.is_none() && !r.keep),
             "from",
             "samples nothing, so that there is nothing to `keep` or to `mix` with",
+        );
+        fields.require(
+            !r.from_another_model || r.stored().is_some(),
+            "from_another_model",
+            "says of a stored set whose it may be; name one in `from` or in `mix`",
         );
         fields.require(
             r.mix.is_none() || train.prompts_per_step >= 2,

@@ -11,7 +11,10 @@
 //! | mean | q | -p | pq | pq |
 //! | rloo | qG/(G-1) | -pG/(G-1) | pqG/(G-1) | same |
 //! | group_std | sqrt(q/p) | -sqrt(p/q) | sqrt(pq) | same |
+//! | batch_std | (1-P)/S | -P/S | p(1-P)/S | qP/S (P, S: mean and standard deviation over the step) |
+//! | mean_batch_std | q/S | -p/S | pq/S | same (S: standard deviation of r - p over the step) |
 //! | maxrl | q/p | -1 | q | q |
+//! | log_mean_exp {tau} | q(E-1)/(tau M) | -p(E-1)/(tau M) | pq(E-1)/(tau M) | same (E = e^tau, M = pE + q) |
 //! | pass_at_k {k} | k q^k | -k p q^(k-1) | k p q^k | same (expected values, at the policy's own p) |
 //! | power {alpha} | q^alpha | -p q^(alpha-1) | p q^alpha | same |
 //! | asym {delta} | q | -p/delta | pq | pq/delta |
@@ -51,8 +54,19 @@ pub enum Advantage {
     GroupStd,
     /// The same with the sample standard deviation, of G - 1, as many libraries have it.
     GroupStdSample,
+    /// Standardised over all completions of the step (REINFORCE++, arXiv 2501.03262).
+    BatchStd,
+    /// The reward minus the group's mean, divided by the standard deviation of that over the step (REINFORCE++ with a
+    /// baseline, arXiv 2501.03262).
+    MeanBatchStd,
     /// The reward minus the group's mean, divided by that mean.
     Maxrl,
+    /// `(exp(tau r) / mean exp(tau r) - 1) / tau`, the gradient of log mean exp of tau times the rewards, divided by tau: the
+    /// mean advantage for small `tau`, and nearer to `maxrl` the larger it is.
+    LogMeanExp {
+        #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
+        tau: f64,
+    },
     /// The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is
     /// compared with subsets of the others (combinatorial leave-one-out, arXiv 2505.15201). `k` is at most the group's
     /// size; above it, it is taken for that.
@@ -82,8 +96,8 @@ pub enum Advantage {
 }
 
 /// The advantages of one group; all 0 where the rewards are equal, but for `reinforce`, `nsr` and `weighted`, which
-/// compare with nothing. `eps` is added to the standard deviation of `group_std`. [`Advantage::Fade`] gives its first
-/// step's values here; its schedule is followed by [`Estimator`].
+/// compare with nothing. `eps` is added to standard deviations. [`Advantage::Fade`] gives its first step's values here, and
+/// what is standardised over a step takes the group for it; the step is known to [`Estimator`].
 pub fn advantages(advantage: &Advantage, rewards: &[f64], eps: f64) -> Vec<f64> {
     let compares = !matches!(advantage, Advantage::Reinforce | Advantage::Nsr | Advantage::Weighted { .. });
     if rewards.is_empty() || (compares && is_zero_spread(rewards)) {
@@ -105,8 +119,19 @@ pub fn advantages(advantage: &Advantage, rewards: &[f64], eps: f64) -> Vec<f64> 
             let std = population_std(rewards) * (size / (size - 1.0)).sqrt();
             each(&|r| (r - p) / (std + eps))
         }
+        Advantage::BatchStd | Advantage::MeanBatchStd => {
+            let statistics = BatchStatistics::of(advantage, &[rewards.to_vec()]);
+            statistics.advantages(rewards, eps)
+        }
         Advantage::Maxrl if p > 0.0 => each(&|r| (r - p) / p),
         Advantage::Maxrl => vec![0.0; rewards.len()],
+        Advantage::LogMeanExp { tau } => {
+            // Shifted by the largest, so that nothing overflows.
+            let largest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let exponentials: Vec<f64> = rewards.iter().map(|r| (tau * (r - largest)).exp()).collect();
+            let center = mean(&exponentials);
+            exponentials.iter().map(|e| (e / center - 1.0) / tau).collect()
+        }
         Advantage::PassAtK { k } => best_of_k(rewards, (*k as usize).min(rewards.len())),
         Advantage::Power { alpha } => focal(rewards, *alpha, 1.0),
         Advantage::Asym { delta } => focal(rewards, 1.0, *delta),
@@ -167,10 +192,43 @@ pub fn focal(rewards: &[f64], alpha: f64, delta: f64) -> Vec<f64> {
     rewards.iter().map(|r| focus * signed(r - center)).collect()
 }
 
-/// An advantage at work: most have no state, FADE's schedule has.
+/// What the rewards of a step are standardised with.
+#[derive(Debug)]
+pub struct BatchStatistics {
+    /// Completions are compared with those of their prompt first.
+    by_group: bool,
+    mean: f64,
+    std: f64,
+}
+
+impl BatchStatistics {
+    /// The statistics of the rewards of a step, by prompt.
+    fn of(advantage: &Advantage, rewards: &[Vec<f64>]) -> Self {
+        let by_group = *advantage == Advantage::MeanBatchStd;
+        let centered = |group: &Vec<f64>| {
+            let center = if by_group { mean(group) } else { 0.0 };
+            group.iter().map(|r| r - center).collect::<Vec<_>>()
+        };
+        let all: Vec<f64> = rewards.iter().flat_map(centered).collect();
+        // Rounding alone leaves something of equal rewards.
+        let std = if is_zero_spread(&all) { 0.0 } else { population_std(&all) };
+        Self { by_group, mean: mean(&all), std }
+    }
+
+    fn advantages(&self, rewards: &[f64], eps: f64) -> Vec<f64> {
+        if self.std == 0.0 || (self.by_group && is_zero_spread(rewards)) {
+            return vec![0.0; rewards.len()];
+        }
+        let center = if self.by_group { mean(rewards) } else { self.mean };
+        rewards.iter().map(|r| (r - center) / (self.std + eps)).collect()
+    }
+}
+
+/// An advantage at work: most have no state, FADE's schedule has, and others look at a whole step.
 #[derive(Debug)]
 pub enum Estimator {
     Fixed(Advantage),
+    Batch(Advantage, BatchStatistics),
     Scheduled(Averages),
 }
 
@@ -178,6 +236,9 @@ impl Estimator {
     pub fn new(advantage: &Advantage) -> Self {
         match advantage {
             Advantage::Fade(schedule) => Self::scheduled(schedule),
+            Advantage::BatchStd | Advantage::MeanBatchStd => {
+                Self::Batch(advantage.clone(), BatchStatistics::of(advantage, &[]))
+            }
             fixed => Self::Fixed(fixed.clone()),
         }
     }
@@ -188,42 +249,45 @@ impl Estimator {
 
     /// Takes in the statistics of the step about to be taken.
     pub fn begin_step(&mut self, step: &StepStatistics<'_>) {
-        if let Self::Scheduled(averages) = self {
-            averages.update(step);
+        match self {
+            Self::Fixed(_) => {}
+            Self::Batch(advantage, statistics) => *statistics = BatchStatistics::of(advantage, step.rewards),
+            Self::Scheduled(averages) => averages.update(step),
         }
     }
 
     pub fn of(&self, rewards: &[f64], eps: f64) -> Vec<f64> {
         match self {
             Self::Fixed(advantage) => advantages(advantage, rewards, eps),
+            Self::Batch(_, statistics) => statistics.advantages(rewards, eps),
             Self::Scheduled(averages) => focal(rewards, averages.alpha(), averages.delta()),
         }
     }
 
     pub fn report(&self) -> Statistics {
         match self {
-            Self::Fixed(_) => Vec::new(),
+            Self::Fixed(_) | Self::Batch(..) => Vec::new(),
             Self::Scheduled(averages) => averages.report(),
         }
     }
 
     pub fn notes(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::Fixed(_) => Vec::new(),
+            Self::Fixed(_) | Self::Batch(..) => Vec::new(),
             Self::Scheduled(averages) => averages.notes(),
         }
     }
 
     pub fn state(&self) -> Value {
         match self {
-            Self::Fixed(_) => Value::Null,
+            Self::Fixed(_) | Self::Batch(..) => Value::Null,
             Self::Scheduled(averages) => averages.state(),
         }
     }
 
     pub fn restore(&mut self, state: &Value) -> Result<(), FieldError> {
         match self {
-            Self::Fixed(_) => Ok(()),
+            Self::Fixed(_) | Self::Batch(..) => Ok(()),
             Self::Scheduled(averages) => averages.restore(state),
         }
     }
@@ -249,7 +313,13 @@ mod tests {
                 let less = ((size - 1.0) / size).sqrt();
                 ((q / p).sqrt() * less, -(p / q).sqrt() * less)
             }
+            // Here the group is the step.
+            Advantage::BatchStd | Advantage::MeanBatchStd => ((q / p).sqrt(), -(p / q).sqrt()),
             Advantage::Maxrl => (q / p, -1.0),
+            Advantage::LogMeanExp { tau } => {
+                let gain = (tau.exp() - 1.0) / (tau * (p * tau.exp() + q));
+                (q * gain, -p * gain)
+            }
             Advantage::PassAtK { k } => {
                 // The chance that so many of the others, of whom some fail, all fail.
                 let none = |failures: usize, of: usize| {
@@ -277,7 +347,10 @@ mod tests {
             Advantage::Rloo,
             Advantage::GroupStd,
             Advantage::GroupStdSample,
+            Advantage::BatchStd,
+            Advantage::MeanBatchStd,
             Advantage::Maxrl,
+            Advantage::LogMeanExp { tau: 3.0 },
             Advantage::PassAtK { k: 4 },
             Advantage::Power { alpha: 2.5 },
             Advantage::Asym { delta: 0.4 },
@@ -383,6 +456,24 @@ mod tests {
             let got = advantages(&Advantage::PassAtK { k }, &rewards, 0.0);
             assert!(got.iter().all(|a| a.is_finite() && a.abs() <= 2.0 * f64::from(k)), "{k}");
         }
+    }
+
+    #[test]
+    fn standardised_over_a_step_advantages_have_its_mean_and_spread() {
+        let step = [vec![1.0, 0.0, 0.0, 0.0], vec![1.0, 1.0, 1.0, 1.0]];
+        let of = |advantage: Advantage| {
+            let mut estimator = Estimator::new(&advantage);
+            estimator.begin_step(&StepStatistics { rewards: &step, ..StepStatistics::default() });
+            step.each_ref().map(|group| estimator.of(group, 0.0))
+        };
+        let whole = of(Advantage::BatchStd).concat();
+        assert!(mean(&whole).abs() < 1e-12 && (population_std(&whole) - 1.0).abs() < 1e-12, "{whole:?}");
+        // Five of eight pass: a group in which all do is above the step's mean.
+        assert!((whole[4] - (0.6_f64).sqrt()).abs() < 1e-12);
+        let [hard, easy] = of(Advantage::MeanBatchStd);
+        assert_eq!(easy, [0.0; 4]);
+        // Half of the step's deviations are 0, so that the variance is half of 3/16.
+        assert!((hard[0] - 0.75 / (0.75_f64 / 8.0).sqrt()).abs() < 1e-12, "{hard:?}");
     }
 
     #[test]

@@ -38,6 +38,10 @@ pub struct Config {
     /// Temperature of the target: smaller follows the reward more closely and needs more coverage.
     #[schemars(range(min = MIN_BETA))]
     pub beta: f64,
+    /// The temperature of the last round's target, where rounds differ: from `beta` on it changes by one factor a round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = MIN_BETA))]
+    pub final_beta: Option<f64>,
     /// Completions per prompt.
     #[schemars(range(min = 1, max = 1024))]
     pub group_size: u32,
@@ -54,6 +58,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             beta: 0.25,
+            final_beta: None,
             group_size: 8,
             rounds: 1,
             reference: Reference::Previous,
@@ -110,6 +115,15 @@ pub enum Weights {
     Threshold(f64),
 }
 
+impl Config {
+    /// The temperature of a round's target.
+    fn beta_of(&self, round: u64) -> f64 {
+        let Some(last) = self.final_beta.filter(|_| self.rounds > 1) else { return self.beta };
+        let share = round.min(self.rounds - 1) as f64 / (self.rounds - 1) as f64;
+        self.beta * (last / self.beta).powf(share)
+    }
+}
+
 /// `exp` of it is a number in f32 that leaves room for sums.
 const LARGEST_EXPONENT: f64 = 80.0;
 
@@ -120,6 +134,11 @@ impl Settings for Config {
             self.weights == Weights::Group || self.reference == Reference::Previous,
             "weights",
             "must be \"group\" with `reference` \"initial\": ratios to it are normalised within a group alone",
+        );
+        fields.require(
+            self.final_beta.is_none() || self.rounds > 1,
+            "final_beta",
+            "is the last round's, and there is one round, whose temperature `beta` is; ask for more `rounds`",
         );
         fields.finish()
     }
@@ -160,9 +179,9 @@ impl Settings for Config {
         warnings
     }
 
-    fn target_beta(&self) -> Option<f64> {
+    fn target_beta(&self, round: u64) -> Option<f64> {
         // Later completions are not samples of an initial reference, so that they do not measure its target.
-        (self.reference == Reference::Previous || self.rounds == 1).then_some(self.beta)
+        (self.reference == Reference::Previous || self.rounds == 1).then(|| self.beta_of(round))
     }
 }
 
@@ -170,12 +189,15 @@ impl Settings for Config {
 pub struct Bolt {
     config: Config,
     plan: Plan,
+    /// The temperature of the step's round.
+    beta: f64,
     /// Logarithm of the mean of `exp(r/beta)` over the step's completions.
     log_partition: f64,
 }
 
 fn build(config: Config, train: &TrainSpec) -> Bolt {
-    Bolt { plan: Plan::rounds(config.rounds, config.group_size, train), config, log_partition: 0.0 }
+    let plan = Plan::rounds(config.rounds, config.group_size, train);
+    Bolt { plan, beta: config.beta, config, log_partition: 0.0 }
 }
 
 impl Objective for Bolt {
@@ -189,7 +211,8 @@ impl Objective for Bolt {
     }
 
     fn begin_step(&mut self, step: &StepStatistics<'_>) {
-        let scores: Vec<f64> = step.rewards.iter().map(|reward| reward / self.config.beta).collect();
+        self.beta = self.config.beta_of(step.round);
+        let scores: Vec<f64> = step.rewards.iter().flatten().map(|reward| reward / self.beta).collect();
         self.log_partition = if scores.is_empty() { 0.0 } else { log_mean_exp(&scores) };
     }
 
@@ -197,7 +220,7 @@ impl Objective for Bolt {
         if self.config.zero_spread == ZeroSpread::Skip && is_zero_spread(group.rewards) {
             return vec![None; group.rewards.len()];
         }
-        let beta = self.config.beta;
+        let beta = self.beta;
         let exponential = |score: f64| score.min(LARGEST_EXPONENT).exp();
         let scores: Vec<f64> = match self.config.reference {
             Reference::Initial if !group.reference_log_ratios.is_empty() => {
@@ -221,7 +244,7 @@ impl Objective for Bolt {
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        surrogate::score(batch, batch.credit)?.neg()
+        surrogate::score(batch, batch.credit)?.sum_all()?.neg()
     }
 
     fn normalizer(&self, totals: &StepTotals) -> f64 {
@@ -231,8 +254,8 @@ impl Objective for Bolt {
         }
     }
 
-    fn round_report(&self, groups: &[frontier::ScoredGroup]) -> Statistics {
-        frontier::report(groups, self.config.beta)
+    fn round_report(&self, round: u64, groups: &[frontier::ScoredGroup]) -> Statistics {
+        frontier::report(groups, self.config.beta_of(round))
     }
 }
 
@@ -257,12 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn the_temperature_goes_from_one_end_to_the_other_by_rounds() {
+        let config = Config { beta: 1.0, final_beta: Some(0.01), rounds: 3, ..Config::default() };
+        let betas = [0, 1, 2].map(|round| config.target_beta(round).unwrap());
+        assert!(betas.iter().zip([1.0, 0.1, 0.01]).all(|(got, want)| (got - want).abs() < 1e-12), "{betas:?}");
+        let mut bolt = build(config, &TrainSpec::default());
+        bolt.begin_step(&StepStatistics { round: 1, ..StepStatistics::default() });
+        let weights = bolt.credit(&Group { rewards: &[1.0, 0.0], reference_log_ratios: &[] });
+        let ratio = weights[0].unwrap() / weights[1].unwrap();
+        assert!((ratio.ln() - 10.0).abs() < 1e-9, "{weights:?}");
+        assert!(Config { final_beta: Some(0.1), ..Config::default() }.check("/objective").is_err());
+    }
+
+    #[test]
     fn the_weights_that_the_paper_compares_with_are_what_they_say() {
         let (beta, rewards) = (0.5_f64, [0.0, 1.0, 0.4]);
         let of = |weights| {
             let mut bolt = build(Config { beta, weights, ..Config::default() }, &TrainSpec::default());
-            let all = [0.0, 1.0, 0.4, 1.0, 1.0, 1.0];
-            bolt.begin_step(&StepStatistics { rewards: &all, ..StepStatistics::default() });
+            let all = vec![0.0, 1.0, 0.4, 1.0, 1.0, 1.0];
+            bolt.begin_step(&StepStatistics { rewards: &[all], ..StepStatistics::default() });
             let credit = bolt.credit(&Group { rewards: &rewards, reference_log_ratios: &[] });
             credit.into_iter().flatten().collect::<Vec<f64>>()
         };

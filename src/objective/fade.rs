@@ -104,7 +104,7 @@ impl Objective for Fade {
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        surrogate::ppo(batch, batch.credit, self.config.range())
+        surrogate::ppo(batch, &surrogate::log_ratio(batch)?, batch.credit, self.config.range())?.sum_all()
     }
 
     fn clip(&self) -> Option<Clip> {

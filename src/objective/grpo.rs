@@ -3,17 +3,21 @@
 //!
 //! ```text
 //! A = (r - mean r) / (std r + 1e-6)                                     scale "none": r - mean r
-//! L = [ sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) + kl_coef sum m k3(l, reference) ] / N_tok
+//! L = [ sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) + kl_coef sum m k3(l, reference)
+//!       - entropy_coef sum m H ] / N_tok                                aggregation "token_mean"
 //! rho = exp(l - mu)
 //! ```
+//!
+//! `aggregation` "sequence_mean" divides a token's terms by the length of its completion and the sum by N_seq,
+//! {"constant": n} divides the sum by n N_seq.
 
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, advantages};
-use super::surrogate::{self, Clip};
-use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
+use super::surrogate::{self, Aggregation, Clip, Penalties};
+use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StepTotals, StoredRollouts, TokenBatch, Warning};
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str =
@@ -39,11 +43,33 @@ pub struct Config {
     /// Weight of the KL penalty against the model the job started from.
     #[schemars(range(min = 0.0))]
     pub kl_coef: f64,
+    /// Weight of the policy's mean entropy per token, which is added to what is aimed at.
+    #[schemars(range(min = 0.0))]
+    pub entropy_coef: f64,
+    pub aggregation: Aggregation,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { group_size: 8, clip_low: 0.2, clip_high: 0.2, scale: Scale::Std, kl_coef: 0.0 }
+        Self {
+            group_size: 8,
+            clip_low: 0.2,
+            clip_high: 0.2,
+            scale: Scale::Std,
+            kl_coef: 0.0,
+            entropy_coef: 0.0,
+            aggregation: Aggregation::TokenMean,
+        }
+    }
+}
+
+impl Config {
+    fn range(&self) -> Clip {
+        Clip { low: self.clip_low, high: self.clip_high }
+    }
+
+    fn penalties(&self) -> Penalties {
+        Penalties { kl: self.kl_coef, entropy: self.entropy_coef }
     }
 }
 
@@ -84,7 +110,8 @@ fn build(config: Config, train: &TrainSpec) -> Grpo {
 
 impl Objective for Grpo {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, groups: true, reference: self.config.kl_coef > 0.0, ..Needs::default() }
+        let penalties = self.config.penalties();
+        penalties.needs(Needs { verifier: true, groups: true, ..Needs::default() })
     }
 
     fn plan(&self) -> Plan {
@@ -101,19 +128,20 @@ impl Objective for Grpo {
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        let surrogate =
-            surrogate::ppo(batch, batch.credit, Clip { low: self.config.clip_low, high: self.config.clip_high })?;
-        match batch.reference_logprobs.filter(|_| self.config.kl_coef > 0.0) {
-            None => Ok(surrogate),
-            Some(reference) => surrogate + (surrogate::k3(batch, reference)? * self.config.kl_coef)?,
-        }
+        let (ratio, aggregation) = (surrogate::log_ratio(batch)?, self.config.aggregation);
+        let terms = surrogate::ppo(batch, &ratio, batch.credit, self.config.range())?;
+        self.config.penalties().add(batch, aggregation.sum(batch, &terms)?, aggregation)
+    }
+
+    fn normalizer(&self, totals: &StepTotals) -> f64 {
+        self.config.aggregation.normalizer(totals)
     }
 
     fn learns_without_credit(&self) -> bool {
-        self.config.kl_coef > 0.0
+        self.config.penalties().any()
     }
 
     fn clip(&self) -> Option<Clip> {
-        Some(Clip { low: self.config.clip_low, high: self.config.clip_high })
+        Some(self.config.range())
     }
 }

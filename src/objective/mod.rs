@@ -17,6 +17,7 @@ pub mod p3o;
 pub mod paired;
 pub mod policy_gradient;
 pub mod preflight;
+pub mod presets;
 pub mod schedule;
 pub mod sft;
 pub mod surrogate;
@@ -31,7 +32,7 @@ use crate::job::spec::{RolloutSpec, TrainSpec};
 
 use advantage::Estimator;
 pub use preflight::{Sections, check, warnings};
-pub use surrogate::Clip;
+pub use surrogate::{Clip, Ratio};
 
 /// What an objective asks the loop to provide.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,6 +50,8 @@ pub struct Needs {
     pub log_ratios: bool,
     /// A teacher's distributions beside the policy's.
     pub teacher: Option<TeacherView>,
+    /// The policy's entropy at each position; not beside a teacher.
+    pub entropy: bool,
 }
 
 /// How a teacher is compared with the policy.
@@ -90,10 +93,10 @@ impl Plan {
         Self { steps: train.steps, rounds, group_size, steps_per_round: None }
     }
 
-    /// A sampling phase as often as `updates_per_rollout` and `max_staleness` ask for.
+    /// A sampling phase as often as `updates_per_rollout`, `max_staleness` and `max_lag` ask for.
     pub fn online(group_size: u32, train: &TrainSpec) -> Self {
-        let reuse = u64::from(train.updates_per_rollout);
-        let length = train.max_staleness.map_or(reuse, |staleness| reuse.max(staleness + 1));
+        let (reuse, phases) = (u64::from(train.updates_per_rollout), u64::from(train.max_lag) + 1);
+        let length = train.max_staleness.map_or(reuse, |staleness| reuse.max((staleness + 1) / phases));
         Self { steps: train.steps, rounds: train.steps.div_ceil(length), group_size, steps_per_round: Some(length) }
     }
 
@@ -108,6 +111,18 @@ impl Plan {
     /// Whether completions are replaced by fresh ones after a share of the steps that the objective itself names.
     pub fn refreshes(&self) -> bool {
         self.steps_per_round.is_none() && self.rounds > 1
+    }
+
+    /// Whether sampling phases come as completions are used up.
+    pub fn is_online(&self) -> bool {
+        self.steps_per_round.is_some()
+    }
+
+    /// The most prompts that are sampled for any round.
+    pub fn most_prompts<R>(&self, train: &TrainSpec, rollouts: &RolloutSpec<R>) -> u64 {
+        // Round 0 is among the longest: the last rounds are the ones that may be shorter or, sharing evenly, longer by
+        // one.
+        self.prompts_of(0, train, rollouts).max(self.prompts_of(self.rounds - 1, train, rollouts))
     }
 
     /// The most steps that any round has.
@@ -158,8 +173,10 @@ pub struct Group<'a> {
 /// What the completions of a whole step say, before its first micro-batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepStatistics<'a> {
-    /// The rewards of all completions.
-    pub rewards: &'a [f64],
+    /// The sampling phase that the step belongs to, from 0.
+    pub round: u64,
+    /// The rewards of all completions, by prompt.
+    pub rewards: &'a [Vec<f64>],
     /// Mean entropy of the sampling policy per token, over the whole vocabulary at temperature 1, in nats.
     pub token_entropy: f64,
     /// Per token policy - behavior log-probability; empty when the policy is the one that sampled, so that all are 0,
@@ -189,8 +206,12 @@ pub struct TokenBatch<'a> {
     pub reference_logprobs: Option<&'a Tensor>,
     /// The teacher beside the policy, if asked for.
     pub teacher: Option<TeacherBatch<'a>>,
+    /// Entropy of the policy at each position, in nats, if asked for; carries a gradient.
+    pub entropy: Option<&'a Tensor>,
     /// The completion's credit on each of its tokens.
     pub credit: &'a Tensor,
+    /// The number of the completion that each token belongs to (u32). All tokens of a completion are in one batch.
+    pub sequences: &'a Tensor,
     /// 1 where the policy chose the token, 0 on padding.
     pub mask: &'a Tensor,
 }
@@ -208,6 +229,8 @@ pub struct TeacherBatch<'a> {
 pub struct VarianceProbe {
     /// How often the prompts are sampled.
     pub repeats: u32,
+    /// Once more after every so many steps; 0 only before the first one.
+    pub every: u64,
     pub variants: Vec<(&'static str, Box<dyn Objective>)>,
 }
 
@@ -262,8 +285,13 @@ pub trait Objective: Send {
         None
     }
 
-    /// Statistics of freshly sampled and scored groups.
-    fn round_report(&self, _groups: &[frontier::ScoredGroup]) -> Statistics {
+    /// Whose ratio that is.
+    fn ratio(&self) -> Ratio {
+        Ratio::Token
+    }
+
+    /// Statistics of sampled and scored groups of a sampling phase.
+    fn round_report(&self, _round: u64, _groups: &[frontier::ScoredGroup]) -> Statistics {
         Vec::new()
     }
 
@@ -321,11 +349,11 @@ pub trait Settings {
     }
 
     /// The temperature of the target that a round's completions are weighted towards, for the report of gaps.
-    fn target_beta(&self) -> Option<f64> {
+    fn target_beta(&self, _round: u64) -> Option<f64> {
         None
     }
 
-    /// Variants whose gradient should be compared before the first step.
+    /// Variants whose gradient should be compared before the first step, and maybe later again.
     fn variance_probe(&self, _train: &TrainSpec) -> Option<VarianceProbe> {
         None
     }
@@ -426,8 +454,8 @@ impl Config {
     }
 
     /// See [`Settings::target_beta`].
-    pub fn target_beta(&self) -> Option<f64> {
-        self.settings().target_beta()
+    pub fn target_beta(&self, round: u64) -> Option<f64> {
+        self.settings().target_beta(round)
     }
 
     /// See [`Settings::variance_probe`].

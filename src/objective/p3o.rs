@@ -9,9 +9,10 @@
 //! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m (rho log rho - rho + 1) ] / N_tok          "importance"
 //! ```
 //!
-//! with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0. On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved from
-//! the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. There is no clip
-//! range and no KL coefficient to tune.
+//! with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0, and `entropy_coef` sum m H / N_tok taken
+//! away. On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved
+//! from the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. There is no
+//! clip range and no KL coefficient to tune.
 //!
 //! The penalty as it was published averages k3 over completions of the behavior policy, which estimates chi2(mu || pi) -
 //! KL(mu || pi); what "importance" averages estimates KL(pi || mu) without bias, which is far smaller where the policy
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, Estimator};
 use super::math::ess_of_log_ratios;
-use super::surrogate::{importance_kl, k3, log_ratio, score};
+use super::surrogate::{Aggregation, Penalties, importance_kl, k3, log_ratio, score};
 use super::{
     Circumstances, Group, Needs, Objective, Plan, Settings, Statistics, StepStatistics, StoredRollouts, TokenBatch,
     Warning,
@@ -49,12 +50,22 @@ pub struct Config {
     /// Weight of a KL penalty against the model the job started from, beside the one against the behavior policy.
     #[schemars(range(min = 0.0))]
     pub kl_coef: f64,
+    /// Weight of the policy's mean entropy per token, which is added to what is aimed at.
+    #[schemars(range(min = 0.0))]
+    pub entropy_coef: f64,
+}
+
+impl Config {
+    fn penalties(&self) -> Penalties {
+        Penalties { kl: self.kl_coef, entropy: self.entropy_coef }
+    }
 }
 
 impl Default for Config {
     fn default() -> Self {
         let (ess_scope, kl_estimator) = (EssScope::Step, KlEstimator::K3);
-        Self { group_size: 8, advantage: Advantage::GroupStd, ess_scope, kl_estimator, kl_coef: 0.0 }
+        let advantage = Advantage::GroupStd;
+        Self { group_size: 8, advantage, ess_scope, kl_estimator, kl_coef: 0.0, entropy_coef: 0.0 }
     }
 }
 
@@ -113,7 +124,7 @@ fn build(config: Config, train: &TrainSpec) -> P3o {
 impl Objective for P3o {
     fn needs(&self) -> Needs {
         let log_ratios = self.config.ess_scope == EssScope::Step;
-        Needs { verifier: true, groups: true, reference: self.config.kl_coef > 0.0, log_ratios, ..Needs::default() }
+        self.config.penalties().needs(Needs { verifier: true, groups: true, log_ratios, ..Needs::default() })
     }
 
     fn estimator(&self) -> Option<&Estimator> {
@@ -144,20 +155,17 @@ impl Objective for P3o {
             EssScope::MicroBatch => micro_batch_ess(batch)?,
         };
         let capped = log_ratio(batch)?.detach().exp()?.minimum(ess as f32)?;
-        let gain = score(batch, &(capped * batch.credit)?)?;
+        let gain = score(batch, &(capped * batch.credit)?)?.sum_all()?;
         let distance = match self.config.kl_estimator {
             KlEstimator::K3 => k3(batch, batch.behavior_logprobs)?,
             KlEstimator::Importance => importance_kl(batch)?,
         };
-        let loss = ((distance * (1.0 - ess))? - gain)?;
-        match batch.reference_logprobs.filter(|_| self.config.kl_coef > 0.0) {
-            None => Ok(loss),
-            Some(reference) => loss + (k3(batch, reference)? * self.config.kl_coef)?,
-        }
+        let loss = ((distance.sum_all()? * (1.0 - ess))? - gain)?;
+        self.config.penalties().add(batch, loss, Aggregation::TokenMean)
     }
 
     fn learns_without_credit(&self) -> bool {
-        if self.config.kl_coef > 0.0 {
+        if self.config.penalties().any() {
             return true;
         }
         match self.config.ess_scope {
@@ -203,7 +211,9 @@ mod tests {
             behavior_logprobs: &behavior,
             reference_logprobs: None,
             teacher: None,
+            entropy: None,
             credit: &credit,
+            sequences: &tensor(&[0.0; 2]).to_dtype(candle_core::DType::U32).unwrap(),
             mask: &mask,
         };
         // The mask weighs the tokens; ratios are taken where it is not zero.
@@ -212,7 +222,10 @@ mod tests {
             (0..2)
                 .map(|token| {
                     let only = tensor(&[0, 1].map(|i| f64::from(u8::from(i == token))));
-                    mu[token] * f64::from(of(&TokenBatch { mask: &only, ..whole }).to_scalar::<f32>().unwrap())
+                    mu[token]
+                        * f64::from(
+                            of(&TokenBatch { mask: &only, ..whole }).sum_all().unwrap().to_scalar::<f32>().unwrap(),
+                        )
                 })
                 .sum()
         };

@@ -1,26 +1,38 @@
-//! Policy gradient with any advantage of the table in [`super::advantage`]; with `correction: "none"` it is REINFORCE
-//! (Williams, 1992).
+//! Policy gradient with any advantage of the table in [`super::advantage`], any of the corrections below, and any way of
+//! adding tokens up; with `correction: "none"` it is REINFORCE (Williams, 1992). Published baselines are settings of it
+//! ([`super::presets`]).
 //!
 //! ```text
 //! L = - sum m A l / N_tok                                               correction "none"
-//! L = - sum m sg(rho) A l / N_tok                                       "importance", rho = exp(l - mu)
-//! L = sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) / N_tok        "clip"
+//! L = - sum m sg(w) A l / N_tok          w = rho                        "importance"
+//!                                        w = min(rho, cap)              "truncated" (TIS)
+//!                                        w = rho where rho <= cap, or 0 "masked" (MIS)
+//!                                        w = clip(rho, 1 - clip_low, 1 + clip_high)      "clipped_weights" (CISPO)
+//! L = sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) / N_tok        "clip" (PPO, GSPO)
+//! log rho = l - mu                                                      ratio "token"
+//!         = sum m (l - mu) over the completion                          "sequence"
+//!         = the mean of l - mu over the completion                      "sequence_mean"
 //! ```
+//!
+//! with `kl_coef` sum m k3(l, reference) / N_tok added and `entropy_coef` sum m H / N_tok taken away. `aggregation`
+//! "sequence_mean" divides a token's terms by the length of its completion and the sum by N_seq, {"constant": n} divides
+//! the sum by n N_seq.
 
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::advantage::{Advantage, Estimator};
-use super::surrogate::{self, Clip};
-use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StoredRollouts, TokenBatch, Warning};
+use super::surrogate::{self, Aggregation, Clip, Penalties, Ratio};
+use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StepTotals, StoredRollouts, TokenBatch, Warning};
 use crate::job::spec::TrainSpec;
 
-pub const SUMMARY: &str = "The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...) and of \
-     off-policy corrections; for comparisons and ablations.";
+pub const SUMMARY: &str = "The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...), of \
+     off-policy corrections (clip, truncated, masked, ...) by token or by completion, and of normalisations; for the \
+     published baselines and for ablations.";
 pub const SOURCE: &str = "Williams 1992; arXiv 2607.01490 for the table";
 
-/// Added to the standard deviation of a group.
+/// Added to standard deviations.
 const EPS: f64 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,17 +43,40 @@ pub struct Config {
     pub group_size: u32,
     pub advantage: Advantage,
     pub correction: Correction,
-    /// With `correction: "clip"`: the ratio's gradient is cut off below `1 - clip_low`.
+    /// Whose ratio is corrected with.
+    pub ratio: Ratio,
+    /// With `correction` "clip" and "clipped_weights": the ratio counts down to `1 - clip_low`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub clip_low: f64,
-    /// With `correction: "clip"`: the ratio's gradient is cut off above `1 + clip_high`.
+    /// With `correction` "clip" and "clipped_weights": the ratio counts up to `1 + clip_high`.
     #[schemars(range(min = 0.0))]
     pub clip_high: f64,
+    /// With `correction` "truncated" and "masked": the ratio counts up to it.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub cap: f64,
+    pub aggregation: Aggregation,
+    /// Weight of the KL penalty against the model the job started from.
+    #[schemars(range(min = 0.0))]
+    pub kl_coef: f64,
+    /// Weight of the policy's mean entropy per token, which is added to what is aimed at.
+    #[schemars(range(min = 0.0))]
+    pub entropy_coef: f64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { group_size: 8, advantage: Advantage::Rloo, correction: Correction::None, clip_low: 0.2, clip_high: 0.2 }
+        Self {
+            group_size: 8,
+            advantage: Advantage::Rloo,
+            correction: Correction::None,
+            ratio: Ratio::Token,
+            clip_low: 0.2,
+            clip_high: 0.2,
+            cap: 2.0,
+            aggregation: Aggregation::TokenMean,
+            kl_coef: 0.0,
+            entropy_coef: 0.0,
+        }
     }
 }
 
@@ -53,13 +88,23 @@ pub enum Correction {
     None,
     /// Importance weights, detached.
     Importance,
-    /// PPO's clipped surrogate.
+    /// Importance weights up to `cap`, detached (truncated importance sampling, Ionides 2008).
+    Truncated,
+    /// Importance weights; what has one above `cap` does not count (masked importance sampling).
+    Masked,
+    /// Importance weights within the clip range, detached, so that no token loses its gradient (CISPO, arXiv 2506.13585).
+    ClippedWeights,
+    /// PPO's clipped surrogate; with `ratio` "sequence_mean" that of GSPO (arXiv 2507.18071).
     Clip,
 }
 
 impl Config {
     fn range(&self) -> Clip {
         Clip { low: self.clip_low, high: self.clip_high }
+    }
+
+    fn penalties(&self) -> Penalties {
+        Penalties { kl: self.kl_coef, entropy: self.entropy_coef }
     }
 }
 
@@ -71,7 +116,7 @@ impl Settings for Config {
     fn stored_rollouts(&self) -> StoredRollouts {
         match self.correction {
             Correction::None => StoredRollouts::OfTheStart,
-            Correction::Importance | Correction::Clip => StoredRollouts::Any,
+            _ => StoredRollouts::Any,
         }
     }
 
@@ -96,9 +141,29 @@ fn build(config: Config, train: &TrainSpec) -> PolicyGradient {
     PolicyGradient { plan: Plan::online(config.group_size, train), advantage, config }
 }
 
+impl PolicyGradient {
+    /// What a completion's credit is multiplied with on each of its tokens; carries no gradient.
+    fn weights(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
+        let ratio = || self.config.ratio.log(batch)?.detach().exp();
+        match self.config.correction {
+            Correction::None | Correction::Clip => batch.credit.ones_like(),
+            Correction::Importance => ratio(),
+            Correction::Truncated => ratio()?.minimum(self.config.cap as f32),
+            Correction::Masked => {
+                let ratio = ratio()?;
+                let counts = ratio.le(self.config.cap as f32)?.to_dtype(ratio.dtype())?;
+                ratio * counts
+            }
+            Correction::ClippedWeights => {
+                ratio()?.clamp((1.0 - self.config.clip_low) as f32, (1.0 + self.config.clip_high) as f32)
+            }
+        }
+    }
+}
+
 impl Objective for PolicyGradient {
     fn needs(&self) -> Needs {
-        Needs { verifier: true, groups: true, ..Needs::default() }
+        self.config.penalties().needs(Needs { verifier: true, groups: true, ..Needs::default() })
     }
 
     fn estimator(&self) -> Option<&Estimator> {
@@ -118,17 +183,29 @@ impl Objective for PolicyGradient {
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        match self.config.correction {
-            Correction::None => surrogate::score(batch, batch.credit)?.neg(),
-            Correction::Importance => {
-                let ratio = surrogate::log_ratio(batch)?.detach().exp()?;
-                surrogate::score(batch, &(ratio * batch.credit)?)?.neg()
+        let terms = match self.config.correction {
+            Correction::Clip => {
+                surrogate::ppo(batch, &self.config.ratio.log(batch)?, batch.credit, self.config.range())?
             }
-            Correction::Clip => surrogate::ppo(batch, batch.credit, self.config.range()),
-        }
+            _ => surrogate::score(batch, &(self.weights(batch)? * batch.credit)?)?.neg()?,
+        };
+        let aggregation = self.config.aggregation;
+        self.config.penalties().add(batch, aggregation.sum(batch, &terms)?, aggregation)
+    }
+
+    fn normalizer(&self, totals: &StepTotals) -> f64 {
+        self.config.aggregation.normalizer(totals)
+    }
+
+    fn learns_without_credit(&self) -> bool {
+        self.config.penalties().any()
     }
 
     fn clip(&self) -> Option<Clip> {
         (self.config.correction == Correction::Clip).then(|| self.config.range())
+    }
+
+    fn ratio(&self) -> Ratio {
+        self.config.ratio
     }
 }

@@ -24,21 +24,37 @@ pub fn check<R>(config: &Config, spec: &Sections<'_, R>) -> Result<(), Vec<Field
     }
     let longest = plan.longest_round();
     let train = spec.train;
-    // Round 0 is among the longest: the last rounds are the ones that may be shorter or, sharing evenly, longer by one.
-    let prompts = plan.prompts_of(0, train, spec.rollouts).max(plan.prompts_of(plan.rounds - 1, train, spec.rollouts));
-    let rollouts = prompts.saturating_mul(u64::from(plan.group_size));
+    let phases = u64::from(train.max_lag) + 1;
+    let prompts = plan.most_prompts(train, spec.rollouts);
+    let rollouts = prompts.saturating_mul(u64::from(plan.group_size)).saturating_mul(phases);
     let samples = !needs.completions && spec.rollouts.from.is_none();
     if samples && rollouts > MAX_ROLLOUTS {
-        let detail = format!("a round would sample {rollouts} completions, more than {MAX_ROLLOUTS}; use more rounds");
+        let detail = format!(
+            "{rollouts} completions would wait to be trained on, more than {MAX_ROLLOUTS}; use more rounds, or fewer \
+             prompts"
+        );
         refuse("/train/steps", "out_of_range", detail);
     }
-    if let Some(staleness) = train.max_staleness.filter(|staleness| samples && longest > staleness + 1) {
+    let oldest = (longest * phases).saturating_sub(1);
+    if let Some(staleness) = train.max_staleness.filter(|staleness| samples && oldest > *staleness) {
         let detail = format!(
-            "a sampling phase serves {longest} steps, so that completions get {} steps old, more than {staleness}; raise \
-             it, lower `updates_per_rollout`, or use more rounds",
-            longest - 1
+            "a sampling phase serves {longest} steps, so that completions get {oldest} steps old, more than {staleness}; \
+             raise it, lower `updates_per_rollout` or `max_lag`, or use more rounds",
         );
         refuse("/train/max_staleness", "out_of_range", detail);
+    }
+    if train.max_lag > 0 && !(samples && plan.is_online()) {
+        let detail = format!(
+            "`{}` does not sample as it trains, so that nothing can be sampled ahead; leave it out, or choose an objective \
+             that does",
+            config.name()
+        );
+        refuse("/train/max_lag", "out_of_range", detail);
+    }
+    if spec.rollouts.dynamic_sampling > 0 && !(samples && needs.verifier && plan.group_size > 1) {
+        let detail = "replaces prompts whose completions all earn the same, which takes completions that are sampled and \
+                      judged, at least 2 a prompt; leave it out";
+        refuse("/rollouts/dynamic_sampling", "out_of_range", String::from(detail));
     }
     if samples && needs.verifier && spec.sampling.temperature == 0.0 {
         let detail = "greedy sampling gives equal completions, from which nothing can be learnt; use 1";
@@ -73,7 +89,7 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
         samples,
         shifted: samples && (s.temperature != 1.0 || s.is_narrowed()),
         truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
-        reused: objective.plan().longest_round() > 1,
+        reused: objective.plan().longest_round() > 1 || spec.train.max_lag > 0,
     };
     let warnings = config.warnings(&job).into_iter();
     warnings.map(|(pointer, code, detail)| FieldError::new(pointer, code, detail)).collect()
@@ -104,6 +120,15 @@ mod tests {
         assert_eq!(pointer(json!({"type": "bolt", "rounds": 9}), json!({"train": {"steps": 3}})), "/objective/rounds");
         let stale = json!({"train": {"updates_per_rollout": 4, "max_staleness": 1}});
         assert_eq!(pointer(json!({"type": "p3o"}), stale), "/train/max_staleness");
+        let stale = json!({"train": {"max_lag": 2, "max_staleness": 1}});
+        assert_eq!(pointer(json!({"type": "p3o"}), stale), "/train/max_staleness");
+        let ahead = json!({"train": {"max_lag": 1}});
+        assert_eq!(pointer(json!({"type": "bolt"}), ahead.clone()), "/train/max_lag");
+        assert_eq!(pointer(json!({"type": "sft"}), ahead), "/train/max_lag");
+        let replaced = json!({"rollouts": {"dynamic_sampling": 2}});
+        assert_eq!(pointer(json!({"type": "sft"}), replaced.clone()), "/rollouts/dynamic_sampling");
+        let unjudged = json!({"type": "vopd", "teacher": "builtin:arith-tiny"});
+        assert_eq!(pointer(unjudged, replaced), "/rollouts/dynamic_sampling");
         let huge = json!({"train": {"steps": 1_000_000, "prompts_per_step": 64}});
         assert_eq!(pointer(json!({"type": "bolt"}), huge), "/train/steps");
         let greedy = json!({"sampling": {"temperature": 0.0}});
@@ -123,6 +148,13 @@ mod tests {
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);
         assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);
+        let ahead = json!({"train": {"max_lag": 1}});
+        assert_eq!(codes(json!({"type": "policy_gradient"}), ahead.clone()), ["off_policy"]);
+        // The averages that it follows are of the policy that sampled.
+        assert_eq!(codes(json!({"type": "fade"}), json!({})), Vec::<&str>::new());
+        for stale in [ahead, json!({"train": {"updates_per_rollout": 2}}), json!({"rollouts": {"from": "rs_0"}})] {
+            assert_eq!(codes(json!({"type": "fade"}), stale), ["off_policy"]);
+        }
         for narrowed in [json!({"weights": "int8"}), json!({"cache": "bf16"})] {
             let quick = || json!({"sampling": narrowed});
             assert_eq!(codes(json!({"type": "bolt"}), quick()), ["reference_changed"]);

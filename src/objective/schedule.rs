@@ -151,7 +151,8 @@ impl Averages {
 
     /// Takes in a step's solve rate and entropy.
     pub fn update(&mut self, step: &StepStatistics<'_>) {
-        if step.rewards.is_empty() {
+        let rewards = step.rewards.concat();
+        if rewards.is_empty() {
             return;
         }
         let keep = match self.schedule.ema_convention {
@@ -160,9 +161,9 @@ impl Averages {
         };
         let average = |old: f64, new: f64| keep * old + (1.0 - keep) * new;
         self.initial_entropy.get_or_insert(step.token_entropy);
-        self.solve_rate = average(self.solve_rate, mean(step.rewards).clamp(0.0, 1.0));
+        self.solve_rate = average(self.solve_rate, mean(&rewards).clamp(0.0, 1.0));
         self.entropy = Some(average(self.entropy.unwrap_or(step.token_entropy), step.token_entropy));
-        self.graded_rewards |= step.rewards.iter().any(|r| *r != 0.0 && *r != 1.0);
+        self.graded_rewards |= rewards.iter().any(|r| *r != 0.0 && *r != 1.0);
         self.last_entropy = Some(step.token_entropy);
         self.idle_steps = if self.delta() > IDLE_DELTA { self.idle_steps + 1 } else { 0 };
     }
@@ -295,21 +296,21 @@ mod tests {
 
     use super::*;
 
-    fn step<'a>(rewards: &'a [f64], token_entropy: f64) -> StepStatistics<'a> {
-        StepStatistics { rewards, token_entropy, ..StepStatistics::default() }
+    fn update(averages: &mut Averages, rewards: &[f64], token_entropy: f64) {
+        averages.update(&StepStatistics { rewards: &[rewards.to_vec()], token_entropy, ..StepStatistics::default() });
     }
 
     #[test]
     fn each_dial_moves_its_own_axis() {
         let mut averages = Averages::new(Schedule { ema: 1.0, ..Schedule::default() });
-        averages.update(&step(&[1.0, 0.0], 2.0));
+        update(&mut averages, &[1.0, 0.0], 2.0);
         // p_hat = 1/2 gives 3/2; entropy is a nat above its target of half the first, so that failures count once.
         assert!((averages.alpha() - 1.5).abs() < 1e-12);
         assert_eq!(averages.delta(), 1.0);
-        averages.update(&step(&[0.0, 0.0], 0.4));
+        update(&mut averages, &[0.0, 0.0], 0.4);
         assert_eq!(averages.alpha(), 3.0);
         assert!((averages.delta() - 0.4).abs() < 1e-12);
-        averages.update(&step(&[1.0, 1.0], 0.0));
+        update(&mut averages, &[1.0, 1.0], 0.0);
         assert_eq!(averages.alpha(), 1.0);
         assert!((averages.delta() - 0.3).abs() < 1e-12);
     }
@@ -318,7 +319,7 @@ mod tests {
     fn the_conventions_differ_in_which_factor_keeps_the_past() {
         let solve_rate = |ema_convention| {
             let mut averages = Averages::new(Schedule { ema_convention, ..Schedule::default() });
-            averages.update(&step(&[1.0, 1.0], 1.0));
+            update(&mut averages, &[1.0, 1.0], 1.0);
             averages.solve_rate
         };
         assert!((solve_rate(EmaConvention::Standard) - 0.51).abs() < 1e-12);
@@ -328,11 +329,11 @@ mod tests {
     #[test]
     fn a_restored_state_goes_on_as_if_nothing_had_happened() {
         let mut whole = Averages::new(Schedule::default());
-        whole.update(&step(&[1.0, 0.25], 1.3));
+        update(&mut whole, &[1.0, 0.25], 1.3);
         let mut resumed = Averages::new(Schedule::default());
         resumed.restore(&whole.state()).unwrap();
         for averages in [&mut whole, &mut resumed] {
-            averages.update(&step(&[0.0, 0.0], 0.7));
+            update(averages, &[0.0, 0.0], 0.7);
         }
         assert_eq!(whole.state(), resumed.state());
         assert_eq!(whole.report(), resumed.report());
@@ -343,7 +344,7 @@ mod tests {
     fn what_keeps_delta_at_one_is_said() {
         let after = |schedule: Schedule, entropies: &[f64]| {
             let mut averages = Averages::new(schedule);
-            entropies.iter().for_each(|entropy| averages.update(&step(&[1.0, 0.0], *entropy)));
+            entropies.iter().for_each(|entropy| update(&mut averages, &[1.0, 0.0], *entropy));
             let notes: BTreeMap<&str, String> = averages.notes().into_iter().collect();
             notes.get("fade_delta_idle").cloned().unwrap_or_default()
         };
@@ -363,13 +364,13 @@ mod tests {
     #[test]
     fn a_small_entropy_and_graded_rewards_are_said() {
         let mut averages = Averages::new(Schedule::default());
-        averages.update(&step(&[1.0, 0.5], 0.1));
+        update(&mut averages, &[1.0, 0.5], 0.1);
         let codes: Vec<&str> = averages.notes().into_iter().map(|(code, _)| code).collect();
         assert_eq!(codes, ["fade_sign_axis_idle", "fade_graded_rewards"]);
         let mut relative =
             Averages::new(Schedule { entropy_scale: EntropyScale::Relative, ema: 1.0, ..Schedule::default() });
-        relative.update(&step(&[1.0, 0.0], 0.1));
-        relative.update(&step(&[1.0, 0.0], 0.03));
+        update(&mut relative, &[1.0, 0.0], 0.1);
+        update(&mut relative, &[1.0, 0.0], 0.03);
         assert!(relative.notes().is_empty());
         assert!((relative.delta() - 0.6).abs() < 1e-12);
     }

@@ -90,7 +90,7 @@ impl Objective for Sft {
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        surrogate::score(batch, batch.credit)?.neg()
+        surrogate::score(batch, batch.credit)?.sum_all()?.neg()
     }
 }
 

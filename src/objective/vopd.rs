@@ -10,6 +10,7 @@
 //!
 //! There is no return to go: a token answers for its own position only. `baseline: {"top_k": k}` takes b over the
 //! student's k most probable tokens, both distributions renormalised on them; `"none"` is plain on-policy distillation.
+//! With `reward_floor` r_t counts as max(r_t, reward_floor), which is unbounded below otherwise.
 //! When completions are reused (`train.updates_per_rollout` above 1), `a_t` enters the PPO surrogate.
 
 use candle_core::{Result as TensorResult, Tensor};
@@ -64,6 +65,14 @@ pub struct Config {
     /// with each baseline; 0 does not.
     #[schemars(range(min = 0, max = 256))]
     pub gradient_variance_repeats: u32,
+    /// With `gradient_variance_repeats`: do so again after every so many steps; 0 only before the first one.
+    #[schemars(range(max = crate::job::spec::MAX_STEPS))]
+    pub gradient_variance_every: u64,
+    /// The least that r_t counts, in nats: a token that the teacher all but rules out then pushes no harder than this. The
+    /// expectation moves where it cuts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 0.0))]
+    pub reward_floor: Option<f64>,
 }
 
 impl Default for Config {
@@ -79,6 +88,8 @@ impl Default for Config {
             clip_low: 0.2,
             clip_high: 0.2,
             gradient_variance_repeats: 0,
+            gradient_variance_every: 0,
+            reward_floor: None,
         }
     }
 }
@@ -139,6 +150,16 @@ impl Settings for Config {
             "gradient_variance_repeats",
             "must be 0, which measures nothing, or between 2 and 256",
         );
+        fields.require(
+            self.gradient_variance_every == 0 || self.gradient_variance_repeats > 0,
+            "gradient_variance_every",
+            "needs `gradient_variance_repeats`, which says how often the prompts are sampled",
+        );
+        fields.require(
+            self.reward_floor.is_none() || self.estimator == Estimator::Score,
+            "reward_floor",
+            "is of the log-ratios that `estimator` \"score\" credits tokens with",
+        );
         fields.finish()
     }
 
@@ -178,7 +199,7 @@ impl Settings for Config {
         let variants =
             vec![variant("full", Baseline::Full), variant("top_k", Baseline::TopK(k)), variant("none", Baseline::None)];
         let repeats = self.gradient_variance_repeats;
-        (repeats > 0).then_some(VarianceProbe { repeats, variants })
+        (repeats > 0).then_some(VarianceProbe { repeats, every: self.gradient_variance_every, variants })
     }
 }
 
@@ -186,13 +207,13 @@ impl Settings for Config {
 pub struct Vopd {
     config: Config,
     plan: Plan,
-    /// Completions are trained on more than once.
+    /// Completions are trained on more than once, or by a later policy.
     reused: bool,
 }
 
 fn build(config: Config, train: &TrainSpec) -> Vopd {
     let plan = Plan::online(config.group_size, train);
-    Vopd { reused: plan.longest_round() > 1, plan, config }
+    Vopd { reused: plan.longest_round() > 1 || train.max_lag > 0, plan, config }
 }
 
 impl Vopd {
@@ -223,20 +244,27 @@ impl Objective for Vopd {
             return batch.credit * batch.mask;
         }
         let teacher = self.teacher(batch)?;
+        let reward = match self.config.reward_floor {
+            Some(floor) => teacher.log_ratio.maximum(floor as f32)?,
+            None => teacher.log_ratio.clone(),
+        };
         let credit = match self.config.baseline {
-            Baseline::None => teacher.log_ratio.clone(),
-            Baseline::Full | Baseline::TopK(_) => (teacher.log_ratio + teacher.divergence.detach())?,
+            Baseline::None => reward,
+            Baseline::Full | Baseline::TopK(_) => (reward + teacher.divergence.detach())?,
         };
         (credit + batch.credit)?.detach() * batch.mask
     }
 
     fn loss(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
         match self.config.estimator {
-            Estimator::Score if self.reused => surrogate::ppo(batch, &self.token_credit(batch)?, self.config.range()),
-            Estimator::Score => surrogate::score(batch, &self.token_credit(batch)?)?.neg(),
+            Estimator::Score if self.reused => {
+                let (ratio, credit) = (surrogate::log_ratio(batch)?, self.token_credit(batch)?);
+                surrogate::ppo(batch, &ratio, &credit, self.config.range())?.sum_all()
+            }
+            Estimator::Score => surrogate::score(batch, &self.token_credit(batch)?)?.sum_all()?.neg(),
             Estimator::FullKl | Estimator::TopKKl => {
                 let divergence = (self.teacher(batch)?.divergence * batch.mask)?.sum_all()?;
-                divergence - surrogate::score(batch, batch.credit)?
+                divergence - surrogate::score(batch, batch.credit)?.sum_all()?
             }
         }
     }

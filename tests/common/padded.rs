@@ -103,8 +103,12 @@ impl Padded {
         let entropies: Vec<f64> =
             self.valid().map(|i| self.log_softmax(i).iter().map(|l| -l * l.exp()).sum()).collect();
         let token_entropy = entropies.iter().sum::<f64>() / entropies.len() as f64;
+        let count = self.groups.iter().max().map_or(0, |last| last + 1);
+        let of_group = |g| self.groups.iter().zip(&self.rewards).filter(move |(own, _)| **own == g).map(|(_, r)| *r);
+        let rewards: Vec<Vec<f64>> = (0..count).map(|g| of_group(g).collect()).collect();
         objective.begin_step(&StepStatistics {
-            rewards: &self.rewards,
+            round: 0,
+            rewards: &rewards,
             token_entropy,
             log_ratios: &log_ratios,
             on_policy: log_ratios.is_empty(),
@@ -199,20 +203,25 @@ impl Padded {
         let own = Var::from_tensor(&column(|r| &r.logprobs)).unwrap();
         let divergence = Var::from_tensor(&column(|r| &r.divergence)).unwrap();
         let log_ratio = column(|r| &r.log_ratio);
+        let all = log_softmax(logits.as_tensor(), D::Minus1).unwrap();
         let policy = if reading.is_some() {
             own.as_tensor().clone()
         } else {
             let index = Tensor::from_vec(targets.clone(), (rows.len(), 1), &Device::Cpu).unwrap();
-            let all = log_softmax(logits.as_tensor(), D::Minus1).unwrap();
             all.gather(&index, 1).unwrap().squeeze(1).unwrap().reshape(&shape).unwrap()
         };
+        let entropy = (all.exp().unwrap() * &all).unwrap().sum(D::Minus1).unwrap().neg().unwrap();
+        let entropy = entropy.reshape(&shape).unwrap();
+        let numbers_of = (0..part.len() as u32).flat_map(|number| std::iter::repeat_n(number, t)).collect::<Vec<_>>();
         let token_credit: Vec<f64> = rows.iter().map(|i| credit[i / t]).collect();
         let batch = TokenBatch {
             policy_logprobs: &policy,
             behavior_logprobs: &tensor(&pick(&self.behavior), &shape),
             reference_logprobs: Some(&tensor(&pick(&self.reference), &shape)),
             teacher: view.map(|_| TeacherBatch { log_ratio: &log_ratio, divergence: &divergence }),
+            entropy: objective.needs().entropy.then_some(&entropy),
             credit: &tensor(&token_credit, &shape),
+            sequences: &Tensor::from_vec(numbers_of, &shape, &Device::Cpu).unwrap(),
             mask: &tensor(&pick(mask), &shape),
         };
         let loss = (objective.loss(&batch).unwrap() / normalizer).unwrap();

@@ -2021,7 +2021,7 @@ export interface paths {
         };
         /**
          * List objectives
-         * @description Every objective with its formula and fields.
+         * @description Every objective with its formula, its fields, and the published methods that are settings of it.
          */
         get: operations["list_objectives"];
         put?: never;
@@ -2961,7 +2961,7 @@ export interface components {
          */
         AdapterType: "lora";
         /** @description How the rewards of a group become advantages. */
-        Advantage: "reinforce" | "nsr" | components["schemas"]["AdvantageWeighted"] | "mean" | "rloo" | "group_std" | "group_std_sample" | "maxrl" | components["schemas"]["AdvantagePassAtK"] | components["schemas"]["AdvantagePower"] | components["schemas"]["AdvantageAsym"] | components["schemas"]["AdvantageFocal"] | components["schemas"]["AdvantageFade"];
+        Advantage: "reinforce" | "nsr" | components["schemas"]["AdvantageWeighted"] | "mean" | "rloo" | "group_std" | "group_std_sample" | "batch_std" | "mean_batch_std" | "maxrl" | components["schemas"]["AdvantageLogMeanExp"] | components["schemas"]["AdvantagePassAtK"] | components["schemas"]["AdvantagePower"] | components["schemas"]["AdvantageAsym"] | components["schemas"]["AdvantageFocal"] | components["schemas"]["AdvantageFade"];
         /** @description The mean advantage with failures divided by `delta`. */
         AdvantageAsym: {
             asym: components["schemas"]["AdvantageAsymSettings"];
@@ -2983,6 +2983,17 @@ export interface components {
             alpha: number;
             /** Format: double */
             delta: number;
+        };
+        /**
+         * @description `(exp(tau r) / mean exp(tau r) - 1) / tau`, the gradient of log mean exp of tau times the rewards, divided by tau: the
+         *     mean advantage for small `tau`, and nearer to `maxrl` the larger it is.
+         */
+        AdvantageLogMeanExp: {
+            log_mean_exp: components["schemas"]["AdvantageLogMeanExpSettings"];
+        };
+        AdvantageLogMeanExpSettings: {
+            /** Format: double */
+            tau: number;
         };
         /**
          * @description The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is
@@ -3011,6 +3022,16 @@ export interface components {
         AdvantageWeightedSettings: {
             /** Format: double */
             lambda: number;
+        };
+        /** @description How the terms of a step's tokens become one number. */
+        Aggregation: "token_mean" | "sequence_mean" | components["schemas"]["AggregationConstant"];
+        /**
+         * @description The mean over completions of the sum over their tokens divided by this number of tokens, such as
+         *     `sampling.max_new_tokens` (Dr. GRPO, arXiv 2503.20783).
+         */
+        AggregationConstant: {
+            /** Format: uint32 */
+            constant: number;
         };
         /**
          * @description The word `all_linear`.
@@ -6760,6 +6781,8 @@ export interface components {
             /** @description Where it was published. */
             source: string;
             needs: components["schemas"]["ObjectiveNeeds"];
+            /** @description Published methods that are settings of it. */
+            presets: components["schemas"]["ObjectivePreset"][];
             /** @description JSON Schema of its fields, with defaults and bounds. */
             schema: components["schemas"]["JsonObject"];
         };
@@ -6776,6 +6799,11 @@ export interface components {
              * @default 0.25
              */
             beta?: number;
+            /**
+             * Format: double
+             * @description The temperature of the last round's target, where rounds differ: from `beta` on it changes by one factor a round.
+             */
+            final_beta?: number | null;
             /**
              * Format: uint32
              * @description Completions per prompt.
@@ -6911,6 +6939,14 @@ export interface components {
              * @default 0
              */
             kl_coef?: number;
+            /**
+             * Format: double
+             * @description Weight of the policy's mean entropy per token, which is added to what is aimed at.
+             * @default 0
+             */
+            entropy_coef?: number;
+            /** @default token_mean */
+            aggregation?: components["schemas"]["Aggregation"];
         };
         /**
          * @description The standard deviation that a group's advantages are divided by, if any.
@@ -6964,6 +7000,12 @@ export interface components {
              * @default 0
              */
             kl_coef?: number;
+            /**
+             * Format: double
+             * @description Weight of the policy's mean entropy per token, which is added to what is aimed at.
+             * @default 0
+             */
+            entropy_coef?: number;
         };
         /**
          * @description The tokens over which the effective sample size is taken.
@@ -6981,7 +7023,7 @@ export interface components {
          * @enum {string}
          */
         ObjectiveP3oKlEstimator: "k3" | "importance";
-        /** @description The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...) and of off-policy corrections; for comparisons and ablations. */
+        /** @description The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...), of off-policy corrections (clip, truncated, masked, ...) by token or by completion, and of normalisations; for the published baselines and for ablations. */
         ObjectivePolicyGradient: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6999,27 +7041,74 @@ export interface components {
             /** @default none */
             correction?: components["schemas"]["ObjectivePolicyGradientCorrection"];
             /**
+             * @description Whose ratio is corrected with.
+             * @default token
+             */
+            ratio?: components["schemas"]["ObjectivePolicyGradientRatio"];
+            /**
              * Format: double
-             * @description With `correction: "clip"`: the ratio's gradient is cut off below `1 - clip_low`.
+             * @description With `correction` "clip" and "clipped_weights": the ratio counts down to `1 - clip_low`.
              * @default 0.2
              */
             clip_low?: number;
             /**
              * Format: double
-             * @description With `correction: "clip"`: the ratio's gradient is cut off above `1 + clip_high`.
+             * @description With `correction` "clip" and "clipped_weights": the ratio counts up to `1 + clip_high`.
              * @default 0.2
              */
             clip_high?: number;
+            /**
+             * Format: double
+             * @description With `correction` "truncated" and "masked": the ratio counts up to it.
+             * @default 2
+             */
+            cap?: number;
+            /** @default token_mean */
+            aggregation?: components["schemas"]["Aggregation"];
+            /**
+             * Format: double
+             * @description Weight of the KL penalty against the model the job started from.
+             * @default 0
+             */
+            kl_coef?: number;
+            /**
+             * Format: double
+             * @description Weight of the policy's mean entropy per token, which is added to what is aimed at.
+             * @default 0
+             */
+            entropy_coef?: number;
         };
         /**
          * @description What is done about completions that another policy sampled.
          *
          *     - `none`: Nothing.
          *     - `importance`: Importance weights, detached.
-         *     - `clip`: PPO's clipped surrogate.
+         *     - `truncated`: Importance weights up to `cap`, detached (truncated importance sampling, Ionides 2008).
+         *     - `masked`: Importance weights; what has one above `cap` does not count (masked importance sampling).
+         *     - `clipped_weights`: Importance weights within the clip range, detached, so that no token loses its gradient (CISPO, arXiv 2506.13585).
+         *     - `clip`: PPO's clipped surrogate; with `ratio` "sequence_mean" that of GSPO (arXiv 2507.18071).
          * @enum {string}
          */
-        ObjectivePolicyGradientCorrection: "none" | "importance" | "clip";
+        ObjectivePolicyGradientCorrection: "none" | "importance" | "truncated" | "masked" | "clipped_weights" | "clip";
+        /**
+         * @description Whose probabilities a ratio policy / behavior compares.
+         *
+         *     - `token`: Each token's own.
+         *     - `sequence`: The whole completion's: the product over its tokens. The sum of the logarithms is clipped to [-20, 20].
+         *     - `sequence_mean`: The geometric mean over the completion's tokens (GSPO, arXiv 2507.18071).
+         * @enum {string}
+         */
+        ObjectivePolicyGradientRatio: "token" | "sequence" | "sequence_mean";
+        /** @description A published method that is settings of an objective. */
+        ObjectivePreset: {
+            /** @example gspo */
+            name: string;
+            summary: string;
+            /** @description Where it was published; empty where it has no paper of its own. */
+            source: string;
+            /** @description The part of a spec that makes it: `objective`, and what other sections it takes. */
+            spec: components["schemas"]["JsonObject"];
+        };
         /** @description Supervised fine-tuning on the data set's `completion` column, or on the model's own completions that pass. */
         ObjectiveSft: {
             /**
@@ -7111,6 +7200,18 @@ export interface components {
              * @default 0
              */
             gradient_variance_repeats?: number;
+            /**
+             * Format: uint64
+             * @description With `gradient_variance_repeats`: do so again after every so many steps; 0 only before the first one.
+             * @default 0
+             */
+            gradient_variance_every?: number;
+            /**
+             * Format: double
+             * @description The least that r_t counts, in nats: a token that the teacher all but rules out then pushes no harder than this. The
+             *     expectation moves where it cuts.
+             */
+            reward_floor?: number | null;
         };
         /** @description The control variate. */
         ObjectiveVopdBaseline: "full" | components["schemas"]["ObjectiveVopdBaselineTopK"] | "none";
@@ -8154,8 +8255,20 @@ export interface components {
              * @description Completions of each step that are kept to be looked at where not all are, as far as 256 MiB go; 0 keeps none.
              */
             sample?: number;
+            /**
+             * Format: uint32
+             * @description Replace prompts whose completions all earn the same, from which comparisons learn nothing, by other prompts, and
+             *     these in turn, at most so many times a sampling phase (dynamic sampling, arXiv 2503.14476); what still teaches
+             *     nothing then stays.
+             */
+            dynamic_sampling?: number;
             /** @description Train on a stored rollout set (`rs_...`) and sample nothing. */
             from?: string | null;
+            /**
+             * @description The stored set may be of another model with the same tokenizer, for objectives that correct for whoever sampled:
+             *     the log-probabilities in it are that model's.
+             */
+            from_another_model?: boolean;
             /** @description Fill a share of every step from a stored rollout set. */
             mix?: components["schemas"]["MixSpec"] | null;
         };
@@ -8515,6 +8628,13 @@ export interface components {
              *     a round has.
              */
             max_staleness?: number | null;
+            /**
+             * Format: uint32
+             * @description Sampling phases by which the policy that is trained is ahead of the one that samples for it, where completions are
+             *     sampled as they are needed: each phase is sampled so many phases before it is trained on, and the first ones
+             *     by the model itself. With 0 each phase is sampled by the policy that is trained on it.
+             */
+            max_lag?: number;
             /**
              * @description Compute `kl/reference`, the distance from the model the job started from, even when the objective does not
              *     need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter is

@@ -44,10 +44,12 @@ pub async fn check(
             return Ok(Err(errors));
         }
     };
-    if model.digest.as_ref() != Some(&set.model_digest) {
+    if model.digest.as_ref() != Some(&set.model_digest)
+        && let Some(way_out) = way_out(admitted, spec.rollouts.from_another_model)
+    {
         let detail = format!(
             "the rollout set was sampled from `{}`, whose weights are not those of `{}`; start from that model, or make \
-             a set from this one",
+             a set from this one{way_out}",
             set.model, spec.model
         );
         refuse("rollouts_from_another_model", detail);
@@ -76,6 +78,15 @@ pub async fn check(
         refuse("rollouts_not_from_the_reference", detail);
     }
     Ok(if errors.is_empty() { Ok(Some(id)) } else { Err(errors) })
+}
+
+/// What else can be done about a set of another model; none where it can be learnt from.
+fn way_out(admitted: StoredRollouts, allowed: bool) -> Option<&'static str> {
+    match admitted {
+        StoredRollouts::Any if allowed => None,
+        StoredRollouts::Any => Some("; or say `rollouts.from_another_model`, if both have one tokenizer"),
+        StoredRollouts::OfTheStart | StoredRollouts::Refused => Some(""),
+    }
 }
 
 /// Why an objective cannot use stored completions in the wanted way.

@@ -309,13 +309,17 @@ fn credited(
 ) -> Vec<Sequence> {
     let stream = Stream::new(1, Purpose::Probe, step);
     let reward = |request: &Request| f64::from(stream.uniform(request.prompt, request.sample, 0) < 0.5);
-    let rewards: Vec<f64> = requests.iter().map(reward).collect();
+    let rewards: Vec<Vec<f64>> =
+        requests.chunks(STEP_SAMPLES as usize).map(|group| group.iter().map(reward).collect()).collect();
     let entropies: Vec<f64> = completions.iter().map(|c| c.entropy_sum / c.tokens.len() as f64).collect();
     let token_entropy = mean(&entropies);
-    objective.begin_step(&StepStatistics { rewards: &rewards, token_entropy, log_ratios: &[], on_policy: true });
-    let credits = rewards
-        .chunks(STEP_SAMPLES as usize)
-        .flat_map(|rewards| objective.credit(&Group { rewards, reference_log_ratios: &[] }));
+    objective.begin_step(&StepStatistics {
+        rewards: &rewards,
+        token_entropy,
+        on_policy: true,
+        ..StepStatistics::default()
+    });
+    let credits = rewards.iter().flat_map(|rewards| objective.credit(&Group { rewards, reference_log_ratios: &[] }));
     let sequences = requests.iter().zip(completions).zip(credits).filter_map(|((request, completion), credit)| {
         Some(Sequence {
             credit: credit? as f32,

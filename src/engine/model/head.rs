@@ -1,6 +1,7 @@
 //! From final states to log-probabilities: the head's product and what is read off its logits, in chunks of rows, so
 //! that memory does not grow with tokens times vocabulary. With a teacher, its logits are computed chunk by chunk
-//! beside the student's and compared at once.
+//! beside the student's and compared at once. Entropy with a gradient is the comparison with all tokens being alike:
+//! `H(pi) = log V - KL(pi || uniform)`.
 //!
 //! When one chunk holds all rows, its logits are kept and become their gradient in place; otherwise the backward pass
 //! computes each chunk again.
@@ -20,13 +21,30 @@ use crate::objective::TeacherView;
 /// Bytes of logits from which most probable tokens are read at a time.
 const LISTED_BYTES: usize = 64 << 20;
 
-/// A model to compare with.
+/// A distribution to compare with.
 #[derive(Debug)]
-pub struct Teacher<'a, B: Backend> {
-    pub decoder: &'a Decoder<B>,
-    /// Its own final states of the same tokens; their width may differ, the vocabulary may not.
-    pub hidden: &'a B::Array,
-    pub view: &'a TeacherView,
+pub enum Other<'a, B: Backend> {
+    /// A model's.
+    Teacher {
+        decoder: &'a Decoder<B>,
+        /// Its own final states of the same tokens; their width may differ, the vocabulary may not.
+        hidden: &'a B::Array,
+        view: &'a TeacherView,
+    },
+    /// The one in which all tokens are alike.
+    Uniform,
+}
+
+/// How the uniform distribution is compared with.
+static PLAIN: TeacherView = TeacherView { temperature: 1.0, top_k: None };
+
+/// Where the logits of a distribution to compare with come from.
+#[derive(Debug)]
+enum Source<'a, B: Backend> {
+    /// A teacher's states of the rows.
+    Teacher(&'a Decoder<B>, B::Array),
+    /// They are all 0.
+    Uniform,
 }
 
 /// What was read off the logits of some rows, one number a target, and what the backward pass needs of it.
@@ -36,8 +54,8 @@ pub struct HeadPass<'a, B: Backend> {
     states: B::Array,
     targets: &'a [u32],
     rows: &'a [u32],
-    /// The teacher's states of the rows.
-    teacher: Option<(&'a Decoder<B>, &'a TeacherView, B::Array)>,
+    /// What is compared with, and how.
+    other: Option<(Source<'a, B>, &'a TeacherView)>,
     /// Rows per chunk.
     chunk: usize,
     /// The logits, when one chunk holds them all.
@@ -58,15 +76,15 @@ impl<B: Backend> Decoder<B> {
         Ok(self.read(hidden, rows, targets, None, B::LOGITS_BYTES, false)?.reading)
     }
 
-    /// The same for a backward pass, beside a teacher if there is one.
+    /// The same for a backward pass, beside another distribution if there is one.
     pub fn read_off<'a>(
         &self,
         hidden: &B::Array,
         rows: &'a [u32],
         targets: &'a [u32],
-        teacher: Option<&Teacher<'a, B>>,
+        other: Option<&Other<'a, B>>,
     ) -> Result<HeadPass<'a, B>, EngineError> {
-        self.read(hidden, rows, targets, teacher, B::LOGITS_BYTES, true)
+        self.read(hidden, rows, targets, other, B::LOGITS_BYTES, true)
     }
 
     fn read<'a>(
@@ -74,7 +92,7 @@ impl<B: Backend> Decoder<B> {
         hidden: &B::Array,
         rows: &'a [u32],
         targets: &'a [u32],
-        teacher: Option<&Teacher<'a, B>>,
+        other: Option<&Other<'a, B>>,
         chunk_bytes: usize,
         keep: bool,
     ) -> Result<HeadPass<'a, B>, EngineError> {
@@ -83,26 +101,29 @@ impl<B: Backend> Decoder<B> {
             return Err(EngineError::Internal(format!("{} targets for {} rows", targets.len(), rows.len())));
         }
         self.check_tokens(targets)?;
-        let of_teacher = |t: &Teacher<'a, B>| -> Result<_, EngineError> {
-            let states = self.backend.gather(t.hidden, t.decoder.config().hidden_size, rows)?;
-            Ok((t.decoder, t.view, states))
+        let source = |other: &Other<'a, B>| -> Result<_, EngineError> {
+            match other {
+                Other::Teacher { decoder, hidden, view } => {
+                    let states = self.backend.gather(hidden, decoder.config().hidden_size, rows)?;
+                    Ok((Source::Teacher(decoder, states), *view))
+                }
+                Other::Uniform => Ok((Source::Uniform, &PLAIN)),
+            }
         };
         let mut pass = HeadPass {
             reading: Reading::default(),
             states: self.backend.gather(hidden, width, rows)?,
             targets,
             rows,
-            teacher: teacher.map(of_teacher).transpose()?,
+            other: other.map(source).transpose()?,
             chunk: self.rows_in(chunk_bytes),
             logits: None,
         };
         for range in pass.chunks() {
             let logits = self.chunk_logits(&pass.states, &range, pass.is_cut())?;
             let targets = &targets[range.clone()];
-            pass.reading.extend(match (&pass.teacher, pass.teacher_logits(&range)?) {
-                (Some((_, view, _)), Some(of_teacher)) => {
-                    self.backend.read_pairs(&logits, &of_teacher, targets, view)?
-                }
+            pass.reading.extend(match (&pass.other, self.other_logits(&pass, &range)?) {
+                (Some((_, view)), Some(of_other)) => self.backend.read_pairs(&logits, &of_other, targets, view)?,
                 _ => self.backend.read_rows(&logits, targets)?,
             });
             if keep && !pass.is_cut() {
@@ -145,9 +166,9 @@ impl<B: Backend> Decoder<B> {
                 None => self.chunk_logits(&pass.states, &range, pass.is_cut())?,
             };
             let targets = &pass.targets[range.clone()];
-            let of_teacher = if of_divergence.is_some() { pass.teacher_logits(&range)? } else { None };
-            let divergence = match (of_divergence, &pass.teacher, &of_teacher) {
-                (Some(grad), Some((_, view, _)), Some(teacher)) => Some((&grad[range.clone()], teacher, *view)),
+            let of_other = if of_divergence.is_some() { self.other_logits(&pass, &range)? } else { None };
+            let divergence = match (of_divergence, &pass.other, &of_other) {
+                (Some(grad), Some((_, view)), Some(other)) => Some((&grad[range.clone()], other, *view)),
                 _ => None,
             };
             let grad = backend.logits_gradient(logits, targets, &of_logprobs[range.clone()], divergence)?;
@@ -158,6 +179,15 @@ impl<B: Backend> Decoder<B> {
             backend.scatter_add(&mut of_hidden, &of_states, width, &pass.rows[range])?;
         }
         Ok(of_hidden)
+    }
+
+    /// Logits of some rows of what is compared with.
+    fn other_logits(&self, pass: &HeadPass<'_, B>, range: &Range<usize>) -> Result<Option<B::Array>, EngineError> {
+        let logits = |(source, _): &(Source<'_, B>, _)| match source {
+            Source::Teacher(decoder, states) => decoder.chunk_logits(states, range, pass.is_cut()),
+            Source::Uniform => self.backend.zeros(range.len() * self.config().vocab_size),
+        };
+        pass.other.as_ref().map(logits).transpose()
     }
 
     /// Logits `[rows, vocabulary]` of the given rows of `hidden`.
@@ -242,12 +272,6 @@ impl<B: Backend> HeadPass<'_, B> {
         let (chunk, count) = (self.chunk, self.rows.len());
         (0..count).step_by(chunk).map(move |start| start..(start + chunk).min(count))
     }
-
-    fn teacher_logits(&self, range: &Range<usize>) -> Result<Option<B::Array>, EngineError> {
-        let logits =
-            |(decoder, _, states): &(&Decoder<B>, _, B::Array)| decoder.chunk_logits(states, range, self.is_cut());
-        self.teacher.as_ref().map(logits).transpose()
-    }
 }
 
 #[cfg(test)]
@@ -272,15 +296,15 @@ mod tests {
         let [hidden, of_teacher] = [0.7, 0.3].map(|speed| Buffer::copy(&wave(speed)));
         let (rows, targets) = ([0, 1, 3, 4], [2, 0, 5, 5]);
         let view = TeacherView { temperature: 1.5, top_k: None };
-        let teacher = Teacher { decoder: &decoder, hidden: &of_teacher, view: &view };
-        for teacher in [None, Some(&teacher)] {
+        let teacher = Other::Teacher { decoder: &decoder, hidden: &of_teacher, view: &view };
+        for other in [None, Some(&teacher), Some(&Other::Uniform)] {
             let run = |chunk_rows: usize| {
                 let bytes = chunk_rows * 4 * vocabulary;
-                let pass = decoder.read(&hidden, &rows, &targets, teacher, bytes, true).unwrap();
+                let pass = decoder.read(&hidden, &rows, &targets, other, bytes, true).unwrap();
                 assert_eq!(pass.logits.is_some(), chunk_rows >= rows.len());
                 let (reading, mut sums) = (pass.reading.clone(), GradientSum::default());
                 let of_divergence = [0.3, -1.0, 2.0, 0.1];
-                let of_divergence = teacher.map(|_| &of_divergence[..]);
+                let of_divergence = other.map(|_| &of_divergence[..]);
                 let of_hidden = decoder.head_backward(pass, 5, &[1.0, -0.5, 2.0, 0.2], of_divergence, &mut sums);
                 (reading, of_hidden.unwrap().to_vec(), sums.get(decoder.head.base.weights[0]).unwrap().to_vec())
             };
@@ -288,6 +312,10 @@ mod tests {
             assert!(whole.1.iter().any(|g| *g != 0.0) && whole.1[2 * width..3 * width].iter().all(|g| *g == 0.0));
             assert!([1, 2, 3].into_iter().all(|chunk_rows| run(chunk_rows) == whole));
         }
+        let entropies = decoder.logprobs(&hidden, &rows, &targets).unwrap().entropies;
+        let beside = decoder.read_off(&hidden, &rows, &targets, Some(&Other::Uniform)).unwrap().reading.divergence;
+        let differs = |(h, kl): (&f32, &f32)| ((vocabulary as f32).ln() - kl - h).abs() > 1e-5;
+        assert!(!entropies.iter().zip(&beside).any(differs), "{entropies:?} {beside:?}");
         assert!(decoder.logprobs(&hidden, &[0], &[vocabulary as u32]).is_err());
         assert!(decoder.logprobs(&hidden, &[0], &[0, 1]).is_err());
     }

@@ -8,12 +8,15 @@ from .advantage_asym_settings import AdvantageAsymSettings
 from .advantage_fade import AdvantageFade
 from .advantage_focal import AdvantageFocal
 from .advantage_focal_settings import AdvantageFocalSettings
+from .advantage_log_mean_exp import AdvantageLogMeanExp
+from .advantage_log_mean_exp_settings import AdvantageLogMeanExpSettings
 from .advantage_pass_at_k import AdvantagePassAtK
 from .advantage_pass_at_k_settings import AdvantagePassAtKSettings
 from .advantage_power import AdvantagePower
 from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
+from .aggregation_constant import AggregationConstant
 from .all_linear import AllLinear
 from .answer import Answer
 from .api_key import ApiKey
@@ -244,6 +247,8 @@ from .objective_p3o_ess_scope import ObjectiveP3OEssScope
 from .objective_p3o_kl_estimator import ObjectiveP3OKlEstimator
 from .objective_policy_gradient import ObjectivePolicyGradient
 from .objective_policy_gradient_correction import ObjectivePolicyGradientCorrection
+from .objective_policy_gradient_ratio import ObjectivePolicyGradientRatio
+from .objective_preset import ObjectivePreset
 from .objective_sft import ObjectiveSft
 from .objective_sft_source import ObjectiveSftSource
 from .objective_vopd import ObjectiveVopd
@@ -444,12 +449,15 @@ __all__ = (
     "AdvantageFade",
     "AdvantageFocal",
     "AdvantageFocalSettings",
+    "AdvantageLogMeanExp",
+    "AdvantageLogMeanExpSettings",
     "AdvantagePassAtK",
     "AdvantagePassAtKSettings",
     "AdvantagePower",
     "AdvantagePowerSettings",
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
+    "AggregationConstant",
     "AllLinear",
     "Answer",
     "ApiKey",
@@ -680,6 +688,8 @@ __all__ = (
     "ObjectiveP3OKlEstimator",
     "ObjectivePolicyGradient",
     "ObjectivePolicyGradientCorrection",
+    "ObjectivePolicyGradientRatio",
+    "ObjectivePreset",
     "ObjectiveSft",
     "ObjectiveSftSource",
     "ObjectiveVopd",

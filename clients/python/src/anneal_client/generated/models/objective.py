@@ -14,6 +14,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.json_object import JsonObject
   from ..models.objective_needs import ObjectiveNeeds
+  from ..models.objective_preset import ObjectivePreset
 
 T = TypeVar("T", bound="Objective")
 
@@ -28,6 +29,7 @@ class Objective:
             formula (str):
             source (str): Where it was published.
             needs (ObjectiveNeeds): What an objective asks for.
+            presets (list[ObjectivePreset]): Published methods that are settings of it.
             schema (JsonObject): Any JSON object.
      """
 
@@ -37,12 +39,14 @@ class Objective:
     formula: str
     source: str
     needs: ObjectiveNeeds
+    presets: list[ObjectivePreset]
     schema: JsonObject
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.objective_needs import ObjectiveNeeds # noqa: PLC0415
+        from ..models.objective_preset import ObjectivePreset # noqa: PLC0415
         id = self.id
 
         object_ = self.object_
@@ -55,6 +59,11 @@ class Objective:
 
         needs = self.needs.to_dict()
 
+        presets = []
+        for presets_item_data in self.presets:
+            presets_item = presets_item_data.to_dict()
+            presets.append(presets_item)
+
         schema = self.schema.to_dict()
 
         field_dict: dict[str, Any] = {}
@@ -66,6 +75,7 @@ class Objective:
             "formula": formula,
             "source": source,
             "needs": needs,
+            "presets": presets,
             "schema": schema,
         })
 
@@ -75,6 +85,7 @@ class Objective:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.objective_needs import ObjectiveNeeds # noqa: PLC0415
+        from ..models.objective_preset import ObjectivePreset # noqa: PLC0415
         d = dict(src_dict)
         id = d.pop("id")
 
@@ -90,6 +101,13 @@ class Objective:
 
         needs = ObjectiveNeeds.from_dict(d.pop("needs"))
 
+        presets = []
+        _presets = d.pop("presets")
+        for presets_item_data in (_presets):
+            presets_item = ObjectivePreset.from_dict(presets_item_data)
+
+            presets.append(presets_item)
+
         schema = JsonObject.from_dict(d.pop("schema"))
 
         objective = cls(
@@ -99,6 +117,7 @@ class Objective:
             formula=formula,
             source=source,
             needs=needs,
+            presets=presets,
             schema=schema,
         )
 

@@ -29,6 +29,8 @@ class ObjectiveBolt:
             type_ (Literal['bolt']):
             beta (float | Unset): Temperature of the target: smaller follows the reward more closely and needs more
                 coverage. Default: 0.25.
+            final_beta (float | None | Unset): The temperature of the last round's target, where rounds differ: from `beta`
+                on it changes by one factor a round.
             group_size (int | Unset): Completions per prompt. Default: 8.
             rounds (int | Unset): Sampling phases; 1 is one-shot, more refresh the completions from the current policy.
                 Default: 1.
@@ -50,6 +52,7 @@ class ObjectiveBolt:
 
     type_: Literal['bolt']
     beta: float | Unset = 0.25
+    final_beta: float | None | Unset = UNSET
     group_size: int | Unset = 8
     rounds: int | Unset = 1
     reference: ObjectiveBoltReference | Unset = UNSET
@@ -62,6 +65,12 @@ class ObjectiveBolt:
         type_ = self.type_
 
         beta = self.beta
+
+        final_beta: float | None | Unset
+        if isinstance(self.final_beta, Unset):
+            final_beta = UNSET
+        else:
+            final_beta = self.final_beta
 
         group_size = self.group_size
 
@@ -94,6 +103,8 @@ class ObjectiveBolt:
         })
         if beta is not UNSET:
             field_dict["beta"] = beta
+        if final_beta is not UNSET:
+            field_dict["final_beta"] = final_beta
         if group_size is not UNSET:
             field_dict["group_size"] = group_size
         if rounds is not UNSET:
@@ -118,6 +129,15 @@ class ObjectiveBolt:
             raise ValueError(f"type must match const 'bolt', got '{type_}'")
 
         beta = d.pop("beta", UNSET)
+
+        def _parse_final_beta(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        final_beta = _parse_final_beta(d.pop("final_beta", UNSET))
 
         group_size = d.pop("group_size", UNSET)
 
@@ -174,6 +194,7 @@ class ObjectiveBolt:
         objective_bolt = cls(
             type_=type_,
             beta=beta,
+            final_beta=final_beta,
             group_size=group_size,
             rounds=rounds,
             reference=reference,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
   from ..models.advantage_asym import AdvantageAsym
   from ..models.advantage_fade import AdvantageFade
   from ..models.advantage_focal import AdvantageFocal
+  from ..models.advantage_log_mean_exp import AdvantageLogMeanExp
   from ..models.advantage_pass_at_k import AdvantagePassAtK
   from ..models.advantage_power import AdvantagePower
   from ..models.advantage_weighted import AdvantageWeighted
@@ -32,9 +33,10 @@ class ObjectiveP3O:
         Attributes:
             type_ (Literal['p3o']):
             group_size (int | Unset): Completions per prompt. Default: 8.
-            advantage (AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower |
-                AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] |
-                Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset): How the rewards of a group become advantages.
+            advantage (AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantageLogMeanExp | AdvantagePassAtK |
+                AdvantagePower | AdvantageWeighted | Literal['batch_std'] | Literal['group_std'] | Literal['group_std_sample'] |
+                Literal['maxrl'] | Literal['mean'] | Literal['mean_batch_std'] | Literal['nsr'] | Literal['reinforce'] |
+                Literal['rloo'] | Unset): How the rewards of a group become advantages.
             ess_scope (ObjectiveP3OEssScope | Unset): The tokens over which the effective sample size is taken.
 
                 - `step`: All tokens of the optimizer step; how it is cut into micro-batches changes nothing.
@@ -46,19 +48,23 @@ class ObjectiveP3O:
                 - `importance`: `rho log rho - rho + 1`, an unbiased estimate of KL(pi || mu).
             kl_coef (float | Unset): Weight of a KL penalty against the model the job started from, beside the one against
                 the behavior policy. Default: 0.0.
+            entropy_coef (float | Unset): Weight of the policy's mean entropy per token, which is added to what is aimed at.
+                Default: 0.0.
      """
 
     type_: Literal['p3o']
     group_size: int | Unset = 8
-    advantage: AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
+    advantage: AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantageLogMeanExp | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['batch_std'] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['mean_batch_std'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
     ess_scope: ObjectiveP3OEssScope | Unset = UNSET
     kl_estimator: ObjectiveP3OKlEstimator | Unset = UNSET
     kl_coef: float | Unset = 0.0
+    entropy_coef: float | Unset = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
         from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
+        from ..models.advantage_log_mean_exp import AdvantageLogMeanExp # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -66,10 +72,12 @@ class ObjectiveP3O:
 
         group_size = self.group_size
 
-        advantage: dict[str, Any] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
+        advantage: dict[str, Any] | Literal['batch_std'] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['mean_batch_std'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset
         if isinstance(self.advantage, Unset):
             advantage = UNSET
         elif isinstance(self.advantage, AdvantageWeighted):
+            advantage = self.advantage.to_dict()
+        elif isinstance(self.advantage, AdvantageLogMeanExp):
             advantage = self.advantage.to_dict()
         elif isinstance(self.advantage, AdvantagePassAtK):
             advantage = self.advantage.to_dict()
@@ -94,6 +102,8 @@ class ObjectiveP3O:
 
         kl_coef = self.kl_coef
 
+        entropy_coef = self.entropy_coef
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -109,6 +119,8 @@ class ObjectiveP3O:
             field_dict["kl_estimator"] = kl_estimator
         if kl_coef is not UNSET:
             field_dict["kl_coef"] = kl_coef
+        if entropy_coef is not UNSET:
+            field_dict["entropy_coef"] = entropy_coef
 
         return field_dict
 
@@ -117,6 +129,7 @@ class ObjectiveP3O:
         from ..models.advantage_asym import AdvantageAsym # noqa: PLC0415
         from ..models.advantage_fade import AdvantageFade # noqa: PLC0415
         from ..models.advantage_focal import AdvantageFocal # noqa: PLC0415
+        from ..models.advantage_log_mean_exp import AdvantageLogMeanExp # noqa: PLC0415
         from ..models.advantage_pass_at_k import AdvantagePassAtK # noqa: PLC0415
         from ..models.advantage_power import AdvantagePower # noqa: PLC0415
         from ..models.advantage_weighted import AdvantageWeighted # noqa: PLC0415
@@ -127,7 +140,7 @@ class ObjectiveP3O:
 
         group_size = d.pop("group_size", UNSET)
 
-        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
+        def _parse_advantage(data: object) -> AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantageLogMeanExp | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['batch_std'] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['mean_batch_std'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset:
             if isinstance(data, Unset):
                 return data
             componentsschemas_advantage_type_0 = cast(Literal['reinforce'] , data)
@@ -162,30 +175,22 @@ class ObjectiveP3O:
             if componentsschemas_advantage_type_6 != 'group_std_sample':
                 raise ValueError(f"/components/schemas/Advantage_type_6 must match const 'group_std_sample', got '{componentsschemas_advantage_type_6}'")
             return componentsschemas_advantage_type_6
-            componentsschemas_advantage_type_7 = cast(Literal['maxrl'] , data)
-            if componentsschemas_advantage_type_7 != 'maxrl':
-                raise ValueError(f"/components/schemas/Advantage_type_7 must match const 'maxrl', got '{componentsschemas_advantage_type_7}'")
+            componentsschemas_advantage_type_7 = cast(Literal['batch_std'] , data)
+            if componentsschemas_advantage_type_7 != 'batch_std':
+                raise ValueError(f"/components/schemas/Advantage_type_7 must match const 'batch_std', got '{componentsschemas_advantage_type_7}'")
             return componentsschemas_advantage_type_7
+            componentsschemas_advantage_type_8 = cast(Literal['mean_batch_std'] , data)
+            if componentsschemas_advantage_type_8 != 'mean_batch_std':
+                raise ValueError(f"/components/schemas/Advantage_type_8 must match const 'mean_batch_std', got '{componentsschemas_advantage_type_8}'")
+            return componentsschemas_advantage_type_8
+            componentsschemas_advantage_type_9 = cast(Literal['maxrl'] , data)
+            if componentsschemas_advantage_type_9 != 'maxrl':
+                raise ValueError(f"/components/schemas/Advantage_type_9 must match const 'maxrl', got '{componentsschemas_advantage_type_9}'")
+            return componentsschemas_advantage_type_9
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_8 = AdvantagePassAtK.from_dict(data)
-
-                return componentsschemas_advantage_type_8
-            except (TypeError, ValueError, AttributeError, KeyError):
-                pass
-            try:
-                if not isinstance(data, dict):
-                    raise TypeError()
-                componentsschemas_advantage_type_9 = AdvantagePower.from_dict(data)
-
-                return componentsschemas_advantage_type_9
-            except (TypeError, ValueError, AttributeError, KeyError):
-                pass
-            try:
-                if not isinstance(data, dict):
-                    raise TypeError()
-                componentsschemas_advantage_type_10 = AdvantageAsym.from_dict(data)
+                componentsschemas_advantage_type_10 = AdvantageLogMeanExp.from_dict(data)
 
                 return componentsschemas_advantage_type_10
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -193,16 +198,40 @@ class ObjectiveP3O:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_advantage_type_11 = AdvantageFocal.from_dict(data)
+                componentsschemas_advantage_type_11 = AdvantagePassAtK.from_dict(data)
 
                 return componentsschemas_advantage_type_11
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_12 = AdvantagePower.from_dict(data)
+
+                return componentsschemas_advantage_type_12
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_13 = AdvantageAsym.from_dict(data)
+
+                return componentsschemas_advantage_type_13
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_advantage_type_14 = AdvantageFocal.from_dict(data)
+
+                return componentsschemas_advantage_type_14
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_advantage_type_12 = AdvantageFade.from_dict(data)
+            componentsschemas_advantage_type_15 = AdvantageFade.from_dict(data)
 
-            return componentsschemas_advantage_type_12
+            return componentsschemas_advantage_type_15
 
         advantage = _parse_advantage(d.pop("advantage", UNSET))
 
@@ -222,6 +251,8 @@ class ObjectiveP3O:
 
         kl_coef = d.pop("kl_coef", UNSET)
 
+        entropy_coef = d.pop("entropy_coef", UNSET)
+
         objective_p3o = cls(
             type_=type_,
             group_size=group_size,
@@ -229,6 +260,7 @@ class ObjectiveP3O:
             ess_scope=ess_scope,
             kl_estimator=kl_estimator,
             kl_coef=kl_coef,
+            entropy_coef=entropy_coef,
         )
 
         return objective_p3o

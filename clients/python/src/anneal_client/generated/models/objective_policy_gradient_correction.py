@@ -2,8 +2,11 @@ from enum import StrEnum
 
 class ObjectivePolicyGradientCorrection(StrEnum):
     CLIP = "clip"
+    CLIPPED_WEIGHTS = "clipped_weights"
     IMPORTANCE = "importance"
+    MASKED = "masked"
     NONE = "none"
+    TRUNCATED = "truncated"
 
     def __str__(self) -> str:
         return str(self.value)

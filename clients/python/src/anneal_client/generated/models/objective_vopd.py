@@ -50,6 +50,11 @@ class ObjectiveVopd:
             gradient_variance_repeats (int | Unset): Before the first step, sample the first step's prompts this many times
                 and report how much the gradient varies
                 with each baseline; 0 does not. Default: 0.
+            gradient_variance_every (int | Unset): With `gradient_variance_repeats`: do so again after every so many steps;
+                0 only before the first one. Default: 0.
+            reward_floor (float | None | Unset): The least that r_t counts, in nats: a token that the teacher all but rules
+                out then pushes no harder than this. The
+                expectation moves where it cuts.
      """
 
     type_: Literal['vopd']
@@ -63,6 +68,8 @@ class ObjectiveVopd:
     clip_low: float | Unset = 0.2
     clip_high: float | Unset = 0.2
     gradient_variance_repeats: int | Unset = 0
+    gradient_variance_every: int | Unset = 0
+    reward_floor: float | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.objective_vopd_baseline_top_k import ObjectiveVopdBaselineTopK # noqa: PLC0415
@@ -104,6 +111,14 @@ class ObjectiveVopd:
 
         gradient_variance_repeats = self.gradient_variance_repeats
 
+        gradient_variance_every = self.gradient_variance_every
+
+        reward_floor: float | None | Unset
+        if isinstance(self.reward_floor, Unset):
+            reward_floor = UNSET
+        else:
+            reward_floor = self.reward_floor
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -129,6 +144,10 @@ class ObjectiveVopd:
             field_dict["clip_high"] = clip_high
         if gradient_variance_repeats is not UNSET:
             field_dict["gradient_variance_repeats"] = gradient_variance_repeats
+        if gradient_variance_every is not UNSET:
+            field_dict["gradient_variance_every"] = gradient_variance_every
+        if reward_floor is not UNSET:
+            field_dict["reward_floor"] = reward_floor
 
         return field_dict
 
@@ -199,6 +218,17 @@ class ObjectiveVopd:
 
         gradient_variance_repeats = d.pop("gradient_variance_repeats", UNSET)
 
+        gradient_variance_every = d.pop("gradient_variance_every", UNSET)
+
+        def _parse_reward_floor(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        reward_floor = _parse_reward_floor(d.pop("reward_floor", UNSET))
+
         objective_vopd = cls(
             type_=type_,
             teacher=teacher,
@@ -211,6 +241,8 @@ class ObjectiveVopd:
             clip_low=clip_low,
             clip_high=clip_high,
             gradient_variance_repeats=gradient_variance_repeats,
+            gradient_variance_every=gradient_variance_every,
+            reward_floor=reward_floor,
         )
 
         return objective_vopd

@@ -24,13 +24,22 @@ class RolloutSpec:
             keep (bool | Unset): Keep every completion that the job samples for training as a rollout set. Default: False.
             sample (int | Unset): Completions of each step that are kept to be looked at where not all are, as far as 256
                 MiB go; 0 keeps none.
+            dynamic_sampling (int | Unset): Replace prompts whose completions all earn the same, from which comparisons
+                learn nothing, by other prompts, and
+                these in turn, at most so many times a sampling phase (dynamic sampling, arXiv 2503.14476); what still teaches
+                nothing then stays.
             from_ (None | str | Unset): Train on a stored rollout set (`rs_...`) and sample nothing.
+            from_another_model (bool | Unset): The stored set may be of another model with the same tokenizer, for
+                objectives that correct for whoever sampled:
+                the log-probabilities in it are that model's.
             mix (MixSpec | None | Unset): Fill a share of every step from a stored rollout set.
      """
 
     keep: bool | Unset = False
     sample: int | Unset = UNSET
+    dynamic_sampling: int | Unset = UNSET
     from_: None | str | Unset = UNSET
+    from_another_model: bool | Unset = UNSET
     mix: MixSpec | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,11 +48,15 @@ class RolloutSpec:
 
         sample = self.sample
 
+        dynamic_sampling = self.dynamic_sampling
+
         from_: None | str | Unset
         if isinstance(self.from_, Unset):
             from_ = UNSET
         else:
             from_ = self.from_
+
+        from_another_model = self.from_another_model
 
         mix: dict[str, Any] | None | Unset
         if isinstance(self.mix, Unset):
@@ -61,8 +74,12 @@ class RolloutSpec:
             field_dict["keep"] = keep
         if sample is not UNSET:
             field_dict["sample"] = sample
+        if dynamic_sampling is not UNSET:
+            field_dict["dynamic_sampling"] = dynamic_sampling
         if from_ is not UNSET:
             field_dict["from"] = from_
+        if from_another_model is not UNSET:
+            field_dict["from_another_model"] = from_another_model
         if mix is not UNSET:
             field_dict["mix"] = mix
 
@@ -76,6 +93,8 @@ class RolloutSpec:
 
         sample = d.pop("sample", UNSET)
 
+        dynamic_sampling = d.pop("dynamic_sampling", UNSET)
+
         def _parse_from_(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -84,6 +103,8 @@ class RolloutSpec:
             return cast(None | str | Unset, data)
 
         from_ = _parse_from_(d.pop("from", UNSET))
+
+        from_another_model = d.pop("from_another_model", UNSET)
 
         def _parse_mix(data: object) -> MixSpec | None | Unset:
             if data is None:
@@ -105,7 +126,9 @@ class RolloutSpec:
         rollout_spec = cls(
             keep=keep,
             sample=sample,
+            dynamic_sampling=dynamic_sampling,
             from_=from_,
+            from_another_model=from_another_model,
             mix=mix,
         )
 

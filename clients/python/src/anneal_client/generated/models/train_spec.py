@@ -28,6 +28,10 @@ class TrainSpec:
                 completion. A sampling phase serves up
                 to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
                 a round has.
+            max_lag (int | Unset): Sampling phases by which the policy that is trained is ahead of the one that samples for
+                it, where completions are
+                sampled as they are needed: each phase is sampled so many phases before it is trained on, and the first ones
+                by the model itself. With 0 each phase is sampled by the policy that is trained on it.
             track_reference (bool | Unset): Compute `kl/reference`, the distance from the model the job started from, even
                 when the objective does not
                 need it: one more forward pass over each sampled completion, and a second copy of the weights unless an adapter
@@ -49,6 +53,7 @@ class TrainSpec:
     prompts_per_step: int | Unset = 16
     updates_per_rollout: int | Unset = 1
     max_staleness: int | None | Unset = UNSET
+    max_lag: int | Unset = UNSET
     track_reference: bool | Unset = True
     micro_batch_tokens: Auto | int | Unset = UNSET
     precision: Precision | Unset = UNSET
@@ -67,6 +72,8 @@ class TrainSpec:
             max_staleness = UNSET
         else:
             max_staleness = self.max_staleness
+
+        max_lag = self.max_lag
 
         track_reference = self.track_reference
 
@@ -98,6 +105,8 @@ class TrainSpec:
             field_dict["updates_per_rollout"] = updates_per_rollout
         if max_staleness is not UNSET:
             field_dict["max_staleness"] = max_staleness
+        if max_lag is not UNSET:
+            field_dict["max_lag"] = max_lag
         if track_reference is not UNSET:
             field_dict["track_reference"] = track_reference
         if micro_batch_tokens is not UNSET:
@@ -128,6 +137,8 @@ class TrainSpec:
             return cast(int | None | Unset, data)
 
         max_staleness = _parse_max_staleness(d.pop("max_staleness", UNSET))
+
+        max_lag = d.pop("max_lag", UNSET)
 
         track_reference = d.pop("track_reference", UNSET)
 
@@ -162,6 +173,7 @@ class TrainSpec:
             prompts_per_step=prompts_per_step,
             updates_per_rollout=updates_per_rollout,
             max_staleness=max_staleness,
+            max_lag=max_lag,
             track_reference=track_reference,
             micro_batch_tokens=micro_batch_tokens,
             precision=precision,

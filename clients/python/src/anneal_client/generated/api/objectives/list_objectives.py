@@ -74,7 +74,7 @@ def sync_detailed(
 ) -> Response[ObjectiveList | Problem]:
     """ List objectives
 
-     Every objective with its formula and fields.
+     Every objective with its formula, its fields, and the published methods that are settings of it.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -101,7 +101,7 @@ def sync(
 ) -> ObjectiveList | Problem | None:
     """ List objectives
 
-     Every objective with its formula and fields.
+     Every objective with its formula, its fields, and the published methods that are settings of it.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -123,7 +123,7 @@ async def asyncio_detailed(
 ) -> Response[ObjectiveList | Problem]:
     """ List objectives
 
-     Every objective with its formula and fields.
+     Every objective with its formula, its fields, and the published methods that are settings of it.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -150,7 +150,7 @@ async def asyncio(
 ) -> ObjectiveList | Problem | None:
     """ List objectives
 
-     Every objective with its formula and fields.
+     Every objective with its formula, its fields, and the published methods that are settings of it.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -1,0 +1,538 @@
+"""The regimes of the study: what each paper claims, the circumstances in which it is put to the test, whether these came
+about, and what is compared. Everything here is data; `run.py` runs it, `report.py` tells it.
+
+A claim about stale completions says nothing where none got stale. So every regime has checks of its own circumstances,
+and where one fails the verdict is that the claim was not testable there.
+"""
+
+import random
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+import stats
+from data import best, first, gap, last, passing, probed, series_mean, variance_ratio, wall
+
+# All jobs.
+MODEL = "builtin:arith-tiny"
+GROUP = 8
+SAMPLING = {"temperature": 1.0, "max_new_tokens": 6, "batch_size": 256}
+MICRO_BATCH_TOKENS = 4096
+
+# The least difference that matters: of probabilities; of entropies in nats; and of logarithms of ratios.
+MARGIN = 0.02
+RATIO_MARGIN = 0.1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the study is."""
+
+    steps: int
+    prompts: int
+    eval_prompts: int
+    eval_every: int
+    start_steps: int
+    probe_prompts: int
+    variance_repeats: int
+    # The longest that one job may take.
+    job_seconds: int
+
+
+FULL = Scale(48, 32, 256, 24, 60, 128, 8, 1200)
+SMOKE = Scale(3, 4, 4, 3, 2, 4, 2, 120)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model that jobs begin with or learn from: MODEL after it has imitated answers, another one for each seed."""
+
+    name: str
+    # What share of the answers is right; the others are off by up to `spread`.
+    right: float
+    spread: int
+    learning_rate: float = 0.001
+    # In multiples of the scale's.
+    steps: int = 1
+    rows: int = 4096
+
+    def data(self, seed):
+        """The rows that it imitates: problems that are not held out, each with an answer of its own."""
+        draw = random.Random(f"{self.name} {seed}")
+        rows = []
+        for _ in range(self.rows):
+            problem = draw.choice(PROBLEMS)
+            off = 0 if draw.random() < self.right else draw.choice([-1, 1]) * draw.randint(1, self.spread)
+            rows.append({"prompt": problem["prompt"], "completion": str(abs(int(problem["answer"]) + off))})
+        return rows
+
+    def spec(self, scale, seed, dataset):
+        """The job that makes it."""
+        return {
+            "name": f"start {self.name}",
+            "model": MODEL,
+            "dataset": {"train": dataset},
+            "objective": {"type": "sft"},
+            "optimizer": {"learning_rate": self.learning_rate, "schedule": "constant", "warmup": 0.0},
+            "train": {"steps": self.steps * scale.start_steps, "prompts_per_step": 64},
+            "checkpoints": {"every_steps": self.steps * scale.start_steps, "keep_last": 1},
+            "seed": seed,
+        }
+
+
+def problems():
+    """All additions and subtractions of two numbers below 100 whose results are not negative; those to train on, and every
+    tenth, which is held out together with the same operands in the other order."""
+    train, held_out = [], []
+    for a in range(100):
+        for b in range(100):
+            for sign, result in (("+", a + b), ("-", a - b)):
+                if result >= 0:
+                    key = f"{sign}{max(a, b)} {min(a, b)}"
+                    split = held_out if random.Random(key).random() < 0.1 else train
+                    split.append({"prompt": f"{a}{sign}{b}=", "answer": str(result)})
+    for split in (train, held_out):
+        random.Random(len(split)).shuffle(split)
+    return train, held_out
+
+
+PROBLEMS, HELD_OUT = problems()
+
+
+# pass@1 near one half, as a model that was shown the format; pass@8 is near 1.
+PLAIN = Start("plain", right=0.75, spread=3)
+# More than a nat of entropy a token.
+NOISY = Start("noisy", right=0.35, spread=60)
+# Most prompts are not solved in eight attempts.
+SPARSE = Start("sparse", right=0.04, spread=40)
+# Teachers, of which one is good and the other better.
+GOOD, BETTER = Start("good", right=0.9, spread=3, steps=4), Start("better", right=1.0, spread=1, steps=6)
+STARTS = (PLAIN, NOISY, SPARSE, GOOD, BETTER)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One method with its settings: what its spec changes of the common one."""
+
+    name: str
+    label: str
+    changes: dict
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether the circumstances came about: the mean over seeds of `measure` of a condition must be on the right side of
+    `bound`."""
+
+    statement: str
+    condition: str
+    measure: Callable
+    below: Optional[float] = None
+    above: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`first - second` in `measure`, seed by seed, or `first` itself; without a `test` it is only shown."""
+
+    statement: str
+    first: str
+    second: Optional[str]
+    measure: Callable
+    test: Optional[Callable] = None
+    margin: float = MARGIN
+
+
+@dataclass(frozen=True)
+class Regime:
+    name: str
+    title: str
+    claim: str
+    # How it is put to the test, for a reader.
+    reading: str
+    start: Start
+    conditions: tuple
+    checks: tuple
+    comparisons: tuple
+    # What the spec of all its conditions changes of the common one.
+    changes: dict = field(default_factory=dict)
+    # Measures of the finished model, which take a job of their own.
+    probe: bool = False
+    # Models whose checkpoints (`@good`) or rollout sets (`@noisy/set`) specs name.
+    others: tuple = ()
+    # Metrics that are drawn over the steps, beside pass@1.
+    drawn: tuple = ()
+
+
+def merge(base, changes):
+    """`base` with `changes` put into it, object by object."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = merge(merged[key], value) if both and key != "objective" else value
+    return merged
+
+
+def common(scale):
+    """The spec that all jobs of the study share, but for their model, seed and objective."""
+    return {
+        "dataset": {"train": "@problems", "eval": "@held-out"},
+        "verifier": {"type": "numeric"},
+        "sampling": SAMPLING,
+        "optimizer": {"learning_rate": 0.0003, "schedule": "constant", "warmup": 0.0},
+        "train": {
+            "steps": scale.steps,
+            "prompts_per_step": scale.prompts,
+            "track_reference": True,
+            "micro_batch_tokens": MICRO_BATCH_TOKENS,
+        },
+        "eval": {
+            "every_steps": scale.eval_every,
+            "samples": 8,
+            "pass_at": [1, 8],
+            "prompts": scale.eval_prompts,
+            "temperature": 1.0,
+        },
+        "checkpoints": {"every_steps": scale.steps, "keep_last": 1},
+    }
+
+
+def spec_of(regime, condition, scale, seed):
+    """The job of a condition. Models and sets that are yet to be made stand in it by their names, `@plain`."""
+    base = {"name": f"{regime.name}/{condition.name}", "model": f"@{regime.start.name}", "seed": seed}
+    spec = merge(merge({**base, **common(scale)}, regime.changes), condition.changes)
+    return merge(spec, {"eval": {"prompts": min(spec["eval"]["prompts"], scale.eval_prompts)}})
+
+
+# Objectives.
+
+
+def grpo(low=0.2, high=0.2, **fields):
+    return {"type": "grpo", "group_size": GROUP, "clip_low": low, "clip_high": high, **fields}
+
+
+def gradient(correction, **fields):
+    settings = {"type": "policy_gradient", "group_size": GROUP, "advantage": "group_std", "correction": correction}
+    return {**settings, **fields}
+
+
+def p3o(**fields):
+    return {"type": "p3o", "group_size": GROUP, **fields}
+
+
+def bolt(beta, **fields):
+    return {"type": "bolt", "group_size": GROUP, "beta": beta, **fields}
+
+
+def fade(**fields):
+    return {"type": "fade", "group_size": GROUP, **fields}
+
+
+def vopd(teacher, **fields):
+    return {"type": "vopd", "group_size": 4, "teacher": teacher, **fields}
+
+
+# The regimes.
+
+
+def reuse():
+    """Every completion is used 1, 4 or 16 times, at equal optimizer steps and batches."""
+    methods = {
+        "grpo": ("GRPO, clip 0.2", grpo()),
+        "grpo-04": ("GRPO, clip 0.2/0.4", grpo(high=0.4)),
+        "grpo-06": ("GRPO, clip 0.2/0.6", grpo(high=0.6)),
+        "unclipped": ("no correction", gradient("none")),
+        "importance": ("importance weights", gradient("importance")),
+        "p3o": ("P3O", p3o()),
+    }
+    conditions, comparisons = [], []
+    for updates in (1, 4, 16):
+        for name, (label, objective) in methods.items():
+            if updates > 1 or name in ("grpo", "p3o"):
+                changes = {"objective": objective, "train": {"updates_per_rollout": updates}}
+                conditions.append(Condition(f"{name}-{updates}", f"{label}, {updates} updates", changes))
+    for updates in (4, 16):
+        for other in ("grpo", "importance"):
+            words = f"{updates} updates: P3O is not below {methods[other][0]} in pass@1"
+            pair = (f"p3o-{updates}", f"{other}-{updates}")
+            comparisons.append(Comparison(words, *pair, passing(1), stats.not_below))
+        pair = (f"p3o-{updates}", f"grpo-{updates}")
+        words = f"{updates} updates: P3O stays nearer to the start than GRPO (log of the KL's ratio)"
+        comparisons.append(Comparison(words, *pair, last("kl/reference", log=True), stats.below, RATIO_MARGIN))
+        for other in ("grpo-04", "grpo-06", "unclipped"):
+            words = f"{updates} updates: P3O - {methods[other][0]}, pass@1"
+            comparisons.append(Comparison(words, f"p3o-{updates}", f"{other}-{updates}", passing(1)))
+    words = "P3O loses nothing by 16 updates (16 - 1), pass@1"
+    comparisons.append(Comparison(words, "p3o-16", "p3o-1", passing(1), stats.not_below))
+    return Regime(
+        name="reuse",
+        title="P3O: completions that are used again",
+        claim="P3O needs no clip range, and bears completions that are used again where fixed clips and plain importance "
+        "weights degrade (arXiv 2605.12380).",
+        reading="All methods take the same steps on batches of the same size; with more updates a completion fewer are "
+        "sampled. The learning rate is the same for all.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(
+            Check("with 16 updates the ratios of GRPO spread (least ESS)", "grpo-16", best("ess/ratio", min), below=0.8),
+            Check("with 16 updates those of P3O do (least ESS)", "p3o-16", best("p3o/ess", min), below=0.8),
+            Check("there is something to learn (pass@1 at the start)", "grpo-1", passing(1, 0), below=0.8),
+        ),
+        comparisons=tuple(comparisons),
+        changes={"optimizer": {"learning_rate": 0.0005}},
+        drawn=("ess/ratio", "kl/reference"),
+    )
+
+
+def temperature():
+    """Completions are sampled colder or hotter than the policy is."""
+    conditions, comparisons = [], []
+    methods = {"grpo": grpo(), "importance": gradient("importance"), "p3o": p3o()}
+    for degrees in (0.6, 1.5, 2.0):
+        for name, objective in methods.items():
+            changes = {"objective": objective, "sampling": {"temperature": degrees}}
+            conditions.append(Condition(f"{name}-{degrees:g}", f"{name}, temperature {degrees:g}", changes))
+        for other in ("grpo", "importance"):
+            words = f"temperature {degrees:g}: P3O is not below {other} in pass@1"
+            pair = (f"p3o-{degrees:g}", f"{other}-{degrees:g}")
+            comparisons.append(Comparison(words, *pair, passing(1), stats.not_below))
+    return Regime(
+        name="temperature",
+        title="P3O: completions sampled at another temperature",
+        claim="P3O corrects by itself for completions that were sampled at another temperature (arXiv 2605.12380).",
+        reading="Evaluations are at temperature 1 always.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(
+            Check("at temperature 2 ratios spread (least ESS)", "p3o-2", best("p3o/ess", min), below=0.8),
+            Check("at temperature 0.6 they do (least ESS)", "p3o-0.6", best("p3o/ess", min), below=0.8),
+        ),
+        comparisons=tuple(comparisons),
+        drawn=("ess/ratio",),
+    )
+
+
+def mixed():
+    """Half of the completions are another policy's."""
+    methods = {
+        "grpo": ("GRPO", grpo()),
+        "importance": ("importance weights", gradient("importance")),
+        "truncated": ("truncated weights", gradient("truncated")),
+        "p3o": ("P3O", p3o()),
+    }
+    conditions = [Condition(name, label, {"objective": objective}) for name, (label, objective) in methods.items()]
+    others = [
+        Comparison(f"P3O is not below {methods[name][0]} in pass@1", "p3o", name, passing(1), stats.not_below)
+        for name in ("grpo", "importance", "truncated")
+    ]
+    return Regime(
+        name="mixed",
+        title="P3O: half of the completions from another policy",
+        claim="P3O learns from completions of another policy that are mixed in (arXiv 2605.12380, its Fig. 6).",
+        reading="Half of each step's prompts come from a rollout set of the noisy start model (see below), whose "
+        "log-probabilities are recorded.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(Check("the other policy is another one (least ESS)", "p3o", best("p3o/ess", min), below=0.8),),
+        comparisons=tuple(others),
+        changes={"rollouts": {"mix": {"rollout_set": "@noisy/set", "share": 0.5}, "from_another_model": True}},
+        others=(NOISY,),
+        drawn=("ess/ratio", "kl/reference"),
+    )
+
+
+def lag():
+    """Phases are sampled ahead, as asynchronous samplers do."""
+    conditions, comparisons = [], []
+    methods = {"grpo": ("GRPO", grpo()), "p3o": ("P3O", p3o()), "truncated": ("truncated weights", gradient("truncated"))}
+    for steps in (0, 2, 8):
+        for name, (label, objective) in methods.items():
+            changes = {"objective": objective, "train": {"max_lag": steps}}
+            conditions.append(Condition(f"{name}-{steps}", f"{label}, lag {steps}", changes))
+    for name, (label, _) in methods.items():
+        words = f"{label} loses nothing by a lag of 2 steps, pass@1"
+        comparisons.append(Comparison(words, f"{name}-2", f"{name}-0", passing(1), stats.not_below))
+        words = f"{label}: lag 8 - none, pass@1"
+        comparisons.append(Comparison(words, f"{name}-8", f"{name}-0", passing(1)))
+    return Regime(
+        name="lag",
+        title="Sampling ahead of training",
+        claim="A lag of one or two steps between sampler and trainer costs nothing where ratios correct for it.",
+        reading="`train.max_lag` 0, 2 and 8; one step a sampling phase.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(Check("a lag of 2 moves ratios (least ESS)", "grpo-2", best("ess/ratio", min), below=0.98),),
+        comparisons=tuple(comparisons),
+        changes={"optimizer": {"learning_rate": 0.0005}},
+        drawn=("ess/ratio",),
+    )
+
+
+def sampler():
+    """The sampler has fewer bits than the trainer."""
+    narrow = {"weights": "int8", "cache": "bf16"}
+    conditions = [
+        Condition(f"{name}-{bits}", f"{name.upper()}, {words}", {"objective": objective, "sampling": sampling})
+        for name, objective in (("grpo", grpo()), ("p3o", p3o()))
+        for bits, words, sampling in (("own", "sampled with what is trained", {}), ("int8", "sampled in int8", narrow))
+    ]
+    comparisons = [
+        Comparison(f"{name.upper()} loses nothing by it, pass@1", f"{name}-int8", f"{name}-own", passing(1), stats.not_below)
+        for name in ("grpo", "p3o")
+    ]
+    return Regime(
+        name="sampler",
+        title="A sampler in fewer bits",
+        claim="Completions of a sampler with weights in 8 bits and keys and values in bf16 teach as much as those of the "
+        "weights that are trained, since ratios correct for it (arXiv 2605.12380, its Fig. 3).",
+        reading="`sampling.weights: int8`, `sampling.cache: bf16`; evaluations take the weights that are trained.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(
+            Check("log-probabilities differ (mean, nats)", "grpo-int8", series_mean("logprob/mean_abs_diff"), above=0.001),
+        ),
+        comparisons=tuple(comparisons),
+        drawn=("logprob/mean_abs_diff",),
+    )
+
+
+def coverage():
+    """BOLT from a start that solves few prompts."""
+    rounds, beta = 4, 0.5
+
+    def settings(epochs, objective):
+        return {"objective": objective, "train": {"updates_per_rollout": epochs}}
+
+    conditions = [
+        Condition(f"once-{epochs}", f"one-shot, {epochs} epochs", settings(epochs, bolt(beta / rounds)))
+        for epochs in (1, 4, 16)
+    ]
+    # Rounds at beta aim at exp(rounds * r / beta), as one round at beta / rounds does.
+    conditions.append(Condition("refreshed-4", "refreshed, 4 epochs", settings(4, bolt(beta, rounds=rounds))))
+    for weights in ("step", "raw", "advantage", {"threshold": 0.5}):
+        name = weights if isinstance(weights, str) else "threshold"
+        conditions.append(Condition(f"w-{name}", f"weights {name}", settings(4, bolt(beta / rounds, weights=weights))))
+    conditions.append(Condition("grpo", "GRPO", settings(1, grpo())))
+    comparisons = [
+        Comparison("refreshing repairs coverage (refreshed - one-shot), pass@8", "refreshed-4", "once-4", passing(8), stats.above),
+        Comparison("more epochs do not (16 - 4 epochs), pass@8", "once-16", "once-4", passing(8), stats.not_above),
+        Comparison("refreshed - one-shot, pass@1", "refreshed-4", "once-4", passing(1)),
+        Comparison("refreshed - one-shot: support price, lower bound", "refreshed-4", "once-4", gap("support_price_low")),
+    ]
+    for name in ("step", "raw", "advantage", "threshold"):
+        words = f"weights by group are not below weights {name}, pass@1"
+        comparisons.append(Comparison(words, "once-4", f"w-{name}", passing(1), stats.not_below))
+    comparisons.append(Comparison("refreshed BOLT - GRPO, pass@1", "refreshed-4", "grpo", passing(1)))
+    comparisons.append(Comparison("refreshed BOLT - GRPO, seconds (log of the ratio)", "refreshed-4", "grpo", wall))
+    return Regime(
+        name="coverage",
+        title="BOLT: coverage, epochs and refreshing",
+        claim="More epochs on the same completions cannot repair what they do not cover; sampling again from the trained "
+        "policy can, at the same effective temperature of the target (arXiv 2605.02469).",
+        reading=f"One-shot runs have beta {beta / rounds:g}, refreshed ones {rounds} rounds at beta {beta:g}, which aim at "
+        "the same target. Epochs are at equal optimizer steps and batches, so that more of them sample fewer completions.",
+        start=SPARSE,
+        conditions=tuple(conditions),
+        checks=(
+            Check("few prompts are solved in eight attempts (pass@8 at the start)", "once-4", passing(8, 0), below=0.9),
+            Check("of many prompts all completions fail (share of groups without spread at the start)", "once-4", first("reward/zero_spread"), above=0.3),
+        ),
+        comparisons=tuple(comparisons),
+        drawn=("target/ess_share",),
+    )
+
+
+def entropy():
+    """FADE from a start with much entropy."""
+    pairs = [1, 2, 4, 8, 16, 32, 64]
+
+    def dials(target):
+        return fade(ema=0.1, entropy_target=target)
+
+    objectives = {
+        "grpo": ("GRPO", grpo()),
+        "mean": ("mean-only GRPO", grpo(scale="none")),
+        "fade-50": ("FADE, target 0.75 nats", dials(0.75)),
+        "fade-75": ("FADE, target 1.1 nats", dials(1.1)),
+        "fade-alpha": ("FADE, alpha only", fade(ema=0.1, entropy_target=1.1, delta_min=1.0)),
+        "fade-delta": ("FADE, delta only", fade(ema=0.1, entropy_target=1.1, alpha_max=1.0)),
+    }
+    conditions = [Condition(name, label, {"objective": objective}) for name, (label, objective) in objectives.items()]
+    kept = probed("entropy/mean")
+    return Regime(
+        name="entropy",
+        title="FADE: entropy and pass@k",
+        claim="FADE keeps entropy and pass@k better than GRPO at equal pass@1 (arXiv 2607.01490).",
+        reading="Four updates a completion, `ema` 0.1, and two entropy targets; entropy after is that of the finished model.",
+        start=NOISY,
+        conditions=tuple(conditions),
+        checks=(
+            Check("the start has entropy (nats a token)", "grpo", first("entropy/mean"), above=1.0),
+            Check("delta falls below 1 (least delta)", "fade-75", best("fade/delta", min), below=0.98),
+            Check("alpha rises above 1 (greatest alpha)", "fade-75", best("fade/alpha", max), above=1.02),
+        ),
+        comparisons=(
+            Comparison("FADE keeps more entropy than GRPO, nats", "fade-75", "grpo", kept, stats.above),
+            Comparison("FADE has a higher pass@64 than GRPO", "fade-75", "grpo", passing(64), stats.above),
+            Comparison("FADE is not below GRPO in pass@1", "fade-75", "grpo", passing(1), stats.not_below),
+            Comparison("FADE with a lower target - GRPO, entropy", "fade-50", "grpo", kept),
+            Comparison("alpha only - mean-only GRPO, entropy", "fade-alpha", "mean", kept),
+            Comparison("delta only - mean-only GRPO, entropy", "fade-delta", "mean", kept),
+            Comparison("FADE - mean-only GRPO, pass@64", "fade-75", "mean", passing(64)),
+        ),
+        changes={
+            "train": {"updates_per_rollout": 4},
+            "eval": {"samples": 64, "pass_at": pairs, "prompts": 64},
+        },
+        probe=True,
+        drawn=("entropy/mean", "fade/delta", "fade/alpha"),
+    )
+
+
+def distillation():
+    """vOPD with every estimator and two teachers."""
+    estimators = {
+        "full": ("full baseline", {"baseline": "full"}),
+        "topk": ("top 4 baseline", {"baseline": {"top_k": 4}}),
+        "none": ("no baseline", {"baseline": "none"}),
+        "fullkl": ("full KL", {"estimator": "full_kl"}),
+        "topkl": ("top 4 KL", {"estimator": "top_k_kl", "baseline": {"top_k": 4}}),
+    }
+    conditions = []
+    for teacher in ("good", "better"):
+        for name, (label, fields) in estimators.items():
+            probing = {"gradient_variance_repeats": 8, "gradient_variance_every": 12} if name == "full" else {}
+            objective = vopd(f"@{teacher}", **fields, **probing)
+            conditions.append(Condition(f"{name}-{teacher}", f"{label}, {teacher} teacher", {"objective": objective}))
+    comparisons = []
+    for teacher in ("good", "better"):
+        words = f"{teacher} teacher: the gradient varies less with the full baseline than with none (log of the ratio)"
+        comparisons.append(
+            Comparison(words, f"full-{teacher}", None, variance_ratio, stats.below, RATIO_MARGIN)
+        )
+        words = f"{teacher} teacher: the baseline is not below the full KL in pass@1"
+        comparisons.append(Comparison(words, f"full-{teacher}", f"fullkl-{teacher}", passing(1), stats.not_below))
+        for name in ("topk", "none", "topkl"):
+            words = f"{teacher} teacher: full baseline - {estimators[name][0]}, pass@1"
+            comparisons.append(Comparison(words, f"full-{teacher}", f"{name}-{teacher}", passing(1)))
+    return Regime(
+        name="distillation",
+        title="vOPD's baseline",
+        claim="The baseline lowers the variance of the gradient, and reaches what differentiating the whole divergence does "
+        "(arXiv 2605.07865).",
+        reading="Variance is measured before the first step and after every 12 on the prompts of the first one; the ratio is "
+        "that of the means over a run.",
+        start=PLAIN,
+        conditions=tuple(conditions),
+        checks=(
+            Check("the teacher is better than the student (KL at the start, nats)", "full-good", best("kl/teacher", max), above=0.02),
+        ),
+        comparisons=tuple(comparisons),
+        changes={"optimizer": {"learning_rate": 0.0003}},
+        others=(GOOD, BETTER),
+        drawn=("kl/teacher",),
+    )
+
+
+REGIMES = tuple(
+    make() for make in (reuse, temperature, mixed, lag, sampler, coverage, entropy, distillation)
+)
