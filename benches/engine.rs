@@ -17,7 +17,7 @@ use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
-use anneal::engine::learn::{Learner, Loss};
+use anneal::engine::learn::{Compared, Learner, Loss};
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
 use anneal::engine::optimizer::Optimizer;
@@ -185,7 +185,7 @@ fn objectives(criterion: &mut Criterion) {
         if !name.starts_with("vopd") {
             group.bench_function(format!("{name} arithmetic"), |bencher| {
                 bencher.iter(|| {
-                    Loss::of(objective.as_ref(), &batch, &policy, None)
+                    Loss::of(objective.as_ref(), &batch, &policy, Compared::Nothing)
                         .and_then(|loss| Ok(loss.sum.backward()?))
                         .expect("the arithmetic works")
                 });

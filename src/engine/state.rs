@@ -199,9 +199,9 @@ impl<B: Backend> Trainer<'_, B> {
         self.actor.weights.restore(&weights)?;
         self.actor.decoder.measure()?;
         (self.objective, self.optimizer) = (objective, optimizer);
-        let shared = |groups: Vec<RolloutGroup>| groups.into_iter().map(Arc::new).collect();
-        self.rollouts = shared(rollouts);
-        self.ahead = ahead.into_iter().map(shared).collect();
+        let mut rounds = std::iter::once(rollouts).chain(ahead).map(|round| round.into_iter().map(Arc::new).collect());
+        self.rollouts = rounds.next().unwrap_or_default();
+        self.ahead = rounds.collect();
         self.round = state.round;
         if let Some(rates) = rates {
             self.rows.restore(rates);
