@@ -240,7 +240,10 @@ def harvest(client, job):
         "evaluations": evaluations,
         "series": client.metrics(job["id"], METRICS),
         "gaps": ((job["result"] or {}).get("report") or {}).get("gaps"),
-        "gradient_variances": [data["gradient_variance"] for data in logs if "gradient_variance" in data],
+        # One for each step, though a job that was interrupted may have measured twice.
+        "gradient_variances": [
+            *{data.get("step"): data["gradient_variance"] for data in logs if "gradient_variance" in data}.values()
+        ],
     }
 
 

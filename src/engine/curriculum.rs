@@ -100,6 +100,21 @@ impl Rows {
         }
     }
 
+    /// Rows in the place of others of a round, behind whose prompts so many have been drawn in all: those of some visits, which
+    /// belong to no round. They come in shuffled order, or are drawn by how often the policy solves each, for which `draw` is
+    /// another number each time.
+    pub fn spares(&self, draw: u64, drawn: u64, visits: Range<u64>) -> Vec<(u64, usize)> {
+        match &self.order {
+            Order::Shuffled | Order::File | Order::EasyFirst(_) => {
+                Visits::new(self.seed, Purpose::PromptOrder, self.count).rows(visits)
+            }
+            Order::Adaptive(rates) => {
+                let places = rates.draw(self.seed, draw, drawn, (visits.end - visits.start) as usize);
+                visits.zip(places).collect()
+            }
+        }
+    }
+
     /// Learns from what was sampled for a round, behind whose prompts so many have been drawn in all.
     pub fn learn(&mut self, dataset: &Dataset, groups: &[impl AsRef<RolloutGroup>], drawn: u64) {
         let Order::Adaptive(rates) = &mut self.order else { return };

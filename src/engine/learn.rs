@@ -131,3 +131,33 @@ impl Loss {
         Ok(Self { sum: objective.loss(&tokens)?, token_credit: objective.token_credit(&tokens)? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::spec::TrainSpec;
+    use crate::objective::Config;
+
+    /// The loss falls with the entropy, and so rises with the divergence from all tokens being alike.
+    #[test]
+    fn an_entropy_bonus_rewards_being_near_to_the_uniform_distribution() {
+        let spec = json!({"type": "grpo", "entropy_coef": 0.25});
+        let objective = Config::parse(&spec, "/objective").unwrap().build(&TrainSpec::default());
+        let batch = MicroBatch {
+            targets: vec![1, 2, 0],
+            sequences: vec![0, 0, 1],
+            credit: vec![0.0; 3],
+            ..MicroBatch::default()
+        };
+        let variable = |values: [f32; 3]| Var::from_tensor(&Tensor::new(&values, &Device::Cpu).unwrap()).unwrap();
+        let (policy, divergence) = (variable([-1.0, -0.5, -2.0]), variable([0.5, 0.1, 1.0]));
+        let loss = Loss::of(objective.as_ref(), &batch, &policy, Compared::Uniform(&divergence, 5)).unwrap();
+        let entropy = 3.0 * 5.0_f32.ln() - 1.6;
+        let sum = loss.sum.to_scalar::<f32>().unwrap();
+        assert!((sum + 0.25 * entropy).abs() < 1e-5, "{sum}");
+        let gradients = loss.sum.backward().unwrap();
+        assert_eq!(gradients.get(&divergence).unwrap().to_vec1::<f32>().unwrap(), [0.25; 3]);
+    }
+}

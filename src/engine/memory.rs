@@ -36,8 +36,14 @@ mod tests {
     fn a_small_model_takes_the_largest_batch_and_one_that_fills_the_memory_the_smallest() {
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
         let shape = crate::modelfile::inspect(&directory).unwrap().shape();
-        let pass =
-            Pass { recompute: false, precision: Precision::F32, frozen: false, magnitudes: false, teacher: None };
+        let pass = Pass {
+            recompute: false,
+            precision: Precision::F32,
+            frozen: false,
+            magnitudes: false,
+            teacher: None,
+            entropy: false,
+        };
         let on_cpu = |trained| {
             let moments = MomentState::F32.bytes(trained, 0);
             micro_batch_tokens(&shape, pass, (trained, moments), &Cpu).unwrap()

@@ -39,8 +39,11 @@ struct Sampled {
     /// Some that could not be judged, with the places of their groups.
     unscored: Vec<(usize, Rollout)>,
     verification: Verification,
-    /// Groups in whose place others came, or that might have come in another's place, and taught nothing either.
+    /// Groups in whose place others came, or that might have come in another's place, and taught nothing either; with their
+    /// rewards alone, for there may be many times as many of them as of the others.
     replaced: Vec<RolloutGroup>,
+    /// Tokens of all completions, also of those.
+    tokens: usize,
 }
 
 impl Sampled {
@@ -55,20 +58,33 @@ impl Sampled {
         for (number, group) in fresh.into_iter().enumerate() {
             let place = if is_idle(&group) { None } else { idle.next() };
             let Some(place) = place else {
-                self.replaced.push(group);
+                self.replaced.push(rewards_alone(group));
                 continue;
             };
-            self.replaced.push(std::mem::replace(&mut self.groups[place], group));
+            self.replaced.push(rewards_alone(std::mem::replace(&mut self.groups[place], group)));
             self.unscored.retain(|(of, _)| *of != place);
             let own = unscored.iter().filter(|(of, _)| *of == number).map(|(_, rollout)| (place, rollout.clone()));
             self.unscored.extend(own);
         }
     }
 
-    /// All groups that were sampled.
-    fn all(&self) -> impl Iterator<Item = &RolloutGroup> {
-        self.groups.iter().chain(&self.replaced)
+    /// The share of the groups that were sampled which others replaced.
+    fn share_replaced(&self) -> f64 {
+        self.replaced.len() as f64 / (self.groups.len() + self.replaced.len()).max(1) as f64
     }
+}
+
+/// What is known of a group's row by it.
+fn rewards_alone(mut group: RolloutGroup) -> RolloutGroup {
+    for rollout in &mut group.rollouts {
+        rollout.text = String::new();
+        rollout.tokens = Vec::new();
+        rollout.behavior_logprobs = Vec::new();
+        rollout.entropies = Vec::new();
+        rollout.parts = Vec::new();
+        rollout.detail = None;
+    }
+    RolloutGroup { text: String::new(), prompt: Vec::new().into(), ..group }
 }
 
 fn is_idle(group: &RolloutGroup) -> bool {
@@ -89,15 +105,17 @@ impl<B: Backend> Trainer<'_, B> {
         places.map(|(visit, place)| (visit, self.job.train.number(place))).collect()
     }
 
-    /// Rows for prompts in the place of `count` of a round's, the next ones at each attempt: their visits lie behind those
-    /// of all rounds.
+    /// Rows for prompts in the place of `count` of a round's, others at each attempt: their visits lie behind those of all
+    /// rounds. A row of the round may be among them.
     fn spare_rows(&self, round: u64, attempt: u64, count: usize) -> Vec<(u64, usize)> {
         let spec = &self.job.spec;
         let (rounds, attempts) = (self.plan.rounds, u64::from(spec.rollouts.dynamic_sampling));
         let all = self.plan.prompts_before(rounds, &spec.train, &spec.rollouts);
         let most = self.plan.most_prompts(&spec.train, &spec.rollouts);
         let first = all + (round * attempts + attempt - 1) * most;
-        self.rows_of(round + attempt * rounds, first..first + count as u64)
+        let drawn = self.plan.prompts_before(round + 1, &spec.train, &spec.rollouts);
+        let places = self.rows.spares(round + attempt * rounds, drawn, first..first + count as u64).into_iter();
+        places.map(|(visit, place)| (visit, self.job.train.number(place))).collect()
     }
 
     /// Has the completions of a round, and samples those of rounds that are to be sampled by the policy of now.
@@ -105,6 +123,7 @@ impl<B: Backend> Trainer<'_, B> {
         let lag = u64::from(self.job.spec.train.max_lag);
         let last = (round + lag).min(self.plan.rounds - 1);
         for next in round + self.ahead.len() as u64..=last {
+            self.agree_to_go_on(reporter)?;
             let groups = self.sample(next, reporter)?;
             self.ahead.push_back(groups);
         }
@@ -133,12 +152,11 @@ impl<B: Backend> Trainer<'_, B> {
             }
             let more = self.roll_out(&self.spare_rows(round, attempt, idle), reporter)?;
             sampled.verification.go_on(more.verification);
+            sampled.tokens += more.tokens;
             sampled.replace(more.groups, more.unscored);
         }
-        let tokens: usize = sampled.all().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
-        let seconds = began.elapsed().as_secs_f64();
-        let replaced = sampled.replaced.len() as f64 / sampled.all().count().max(1) as f64;
-        let Sampled { mut groups, unscored, verification, replaced: others } = sampled;
+        let (seconds, replaced) = (began.elapsed().as_secs_f64(), sampled.share_replaced());
+        let Sampled { mut groups, unscored, verification, replaced: others, tokens } = sampled;
         self.sampled = verification.metrics();
         self.sampled.extend([
             ("time/rollout_seconds", seconds),
@@ -184,7 +202,8 @@ impl<B: Backend> Trainer<'_, B> {
             phase: Phase::Sampling,
         };
         let (groups, verification) = self.actor.roll_out(&request, reporter)?;
-        Ok(Sampled { groups, unscored: self.actor.take_unscored(), verification, replaced: Vec::new() })
+        let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
+        Ok(Sampled { groups, unscored: self.actor.take_unscored(), verification, replaced: Vec::new(), tokens })
     }
 
     /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
@@ -292,7 +311,7 @@ mod tests {
         let lost = |place: usize, row: f64| (place, group(&[row]).rollouts.remove(0));
         let groups = vec![numbered(0, &[1.0, 1.0]), numbered(1, &[1.0, 0.0]), numbered(2, &[0.0, 0.0])];
         let (unscored, verification) = (vec![lost(0, 0.25), lost(1, 0.5)], Verification::default());
-        let mut sampled = Sampled { groups, unscored, verification, replaced: Vec::new() };
+        let mut sampled = Sampled { groups, unscored, verification, replaced: Vec::new(), tokens: 0 };
         assert_eq!(sampled.idle(), [0, 2]);
         sampled.replace(vec![numbered(3, &[0.0, 0.0]), numbered(4, &[0.0, 1.0])], vec![lost(1, 0.75)]);
         let rows = |groups: &[RolloutGroup]| groups.iter().map(|group| group.row).collect::<Vec<_>>();
@@ -302,6 +321,8 @@ mod tests {
         // What comes beyond need is not taken, and a group without two verdicts teaches nothing.
         sampled.replace(vec![numbered(5, &[1.0]), numbered(6, &[0.0, 1.0]), numbered(7, &[0.0, 1.0])], Vec::new());
         assert_eq!((rows(&sampled.groups), rows(&sampled.replaced)), (vec![4, 1, 6], vec![3, 0, 5, 2, 7]));
-        assert_eq!(sampled.all().count(), 8);
+        assert!((sampled.share_replaced() - 5.0 / 8.0).abs() < 1e-12);
+        assert!(sampled.replaced.iter().all(|group| group.rollouts[0].tokens.is_empty()));
+        assert_eq!((sampled.replaced[1].passed(), sampled.groups[0].rollouts[1].tokens.len()), (2, 1));
     }
 }

@@ -218,7 +218,6 @@ impl<B: Backend> Trainer<'_, B> {
                 continue;
             }
             if self.rollouts.is_empty() && self.samples() {
-                self.agree_to_go_on(reporter)?;
                 self.begin_round(round, reporter)?;
             } else if self.ranks().is_first() {
                 self.sample.reopen(round, &self.rollouts);
@@ -237,10 +236,10 @@ impl<B: Backend> Trainer<'_, B> {
                 if self.saving.has_failed() {
                     self.report_saved(reporter)?;
                 }
+                self.between_steps(reporter)?;
                 if self.step < self.plan.steps {
                     self.probe_variance(reporter)?;
                 }
-                self.between_steps(reporter)?;
             }
         }
         self.finish(reporter)
@@ -360,11 +359,13 @@ impl<B: Backend> Trainer<'_, B> {
 
     /// Saves a job that is to go on elsewhere or later, with what is on its way.
     fn save_for_later(&self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        let is_saved = self.saving.directory() == Some(self.checkpoint_directory());
+        // The ranks that have the state only together must know whether the first one wants their parts.
+        let is_saved = if self.optimizer.is_sharded() { self.ranks().first_says(is_saved)? } else { is_saved };
         if !self.ranks().is_first() {
-            return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
+            return if self.optimizer.is_sharded() && !is_saved { self.send_moments() } else { Ok(()) };
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
-        let is_saved = self.saving.directory() == Some(self.checkpoint_directory());
         let draft = if is_saved { None } else { Some(self.draft()?) };
         self.report_saved(reporter)?;
         match draft {
@@ -374,7 +375,7 @@ impl<B: Backend> Trainer<'_, B> {
     }
 
     /// Of ranks that have the state only together: whether they are to save it and to stop here, as rank 0 was told.
-    fn agree_to_go_on(&self, reporter: &dyn Reporter) -> Result<(), EngineError> {
+    pub(super) fn agree_to_go_on(&self, reporter: &dyn Reporter) -> Result<(), EngineError> {
         if !self.optimizer.is_sharded() {
             return Ok(());
         }

@@ -134,6 +134,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
                     frozen: job.spec.adapter.is_some(),
                     magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
                     teacher: teacher.as_ref().map(of),
+                    entropy: objective.needs().entropy,
                 };
                 let trained = (actor.weights.parameter_count() as u64, optimizer.bytes(&actor.weights));
                 memory::micro_batch_tokens(&of(&actor.decoder), pass, trained, backend.as_ref())? as usize

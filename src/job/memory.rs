@@ -148,6 +148,8 @@ pub struct Beside {
     pub reference: bool,
     /// A model to learn from; nothing of it where it has the weights of the model.
     pub teacher: Option<Shape>,
+    /// Entropies have a gradient.
+    pub entropy: bool,
     /// What is sampled, for training or for evaluation.
     pub sampled: Option<Sampled>,
 }
@@ -171,6 +173,8 @@ pub struct Pass {
     /// The adapter trains the lengths of the weights' rows.
     pub magnitudes: bool,
     pub teacher: Option<Shape>,
+    /// Entropies have a gradient, for which logits are compared with others, all of them alike.
+    pub entropy: bool,
 }
 
 /// What a training job needs.
@@ -180,8 +184,20 @@ pub fn of_training(
     beside: Beside,
     machine: &Machine,
 ) -> MemoryNeed {
-    let Beside { adapter, taken, magnitudes, int8, moments, muon, masters, shards, reference, teacher, sampled } =
-        beside;
+    let Beside {
+        adapter,
+        taken,
+        magnitudes,
+        int8,
+        moments,
+        muon,
+        masters,
+        shards,
+        reference,
+        teacher,
+        entropy,
+        sampled,
+    } = beside;
     let trained = adapter.unwrap_or(shape.parameters);
     let with_one = match (muon, adapter) {
         (false, _) => 0,
@@ -203,7 +219,7 @@ pub fn of_training(
     let longest = sampled.map_or(0, |sampled| length(shape, sampling, sampled));
     let tokens = tokens_of_pass(train).max(longest);
     let (recompute, precision) = (train.recompute, train.precision);
-    let pass = Pass { recompute, precision, frozen: adapter.is_some(), magnitudes, teacher };
+    let pass = Pass { recompute, precision, frozen: adapter.is_some(), magnitudes, teacher, entropy };
     // A device computes in bf16 with a copy of the weights.
     let copied = if machine.panels || train.precision == Precision::F32 { 0 } else { trained.saturating_mul(2) };
     let need = MemoryNeed {
@@ -337,7 +353,7 @@ impl Shape {
 /// What one forward and backward pass over `tokens` tokens holds at most: what layers keep, and beside that the head with
 /// its logits or the backward pass of one layer, whichever is more.
 pub fn of_pass(shape: &Shape, tokens: u64, pass: Pass, machine: &Machine) -> u64 {
-    let Pass { recompute, precision, frozen, magnitudes, teacher } = pass;
+    let Pass { recompute, precision, frozen, magnitudes, teacher, entropy } = pass;
     let hidden = shape.hidden_size;
     // Left factors in bf16 are copies; right ones are always.
     let narrow = |numbers: u64| if precision == Precision::Bf16 { numbers / 2 } else { 0 };
@@ -356,10 +372,12 @@ pub fn of_pass(shape: &Shape, tokens: u64, pass: Pass, machine: &Machine) -> u64
     let widest = (2 * shape.intermediate_size).max(shape.projected()).saturating_mul(hidden);
     let layer = bytes(&[tokens, backward]).saturating_add(panels(widest));
     let head = of_head(shape, tokens, precision, frozen, machine);
-    let taught = teacher.map_or(0, |teacher| {
-        let states = bytes(&[tokens, 2, teacher.hidden_size]);
-        states.saturating_add(bytes(&[tokens, teacher.vocab_size]).min(machine.logits))
-    });
+    let logits = |vocabulary: u64| bytes(&[tokens, vocabulary]).min(machine.logits);
+    let taught = match teacher {
+        Some(teacher) => bytes(&[tokens, 2, teacher.hidden_size]).saturating_add(logits(teacher.vocab_size)),
+        None if entropy => logits(shape.vocab_size),
+        None => 0,
+    };
     bytes(&[tokens, kept, shape.layers]).saturating_add(layer.max(head.saturating_add(taught)))
 }
 
@@ -437,6 +455,7 @@ pub(super) mod tests {
         shards: 1,
         reference: false,
         teacher: None,
+        entropy: false,
         sampled: Some(SAMPLED),
     };
 
@@ -533,7 +552,11 @@ pub(super) mod tests {
             frozen: false,
             magnitudes: false,
             teacher: Some(shape()),
+            entropy: false,
         };
+        let alone = Pass { teacher: None, ..pass };
+        let more = |entropy| of_pass(&shape(), 1000, Pass { recompute: true, entropy, ..alone }, &Machine::CPU);
+        assert_eq!(more(true) - more(false), 4 * 1000 * shape().vocab_size, "the other logits");
         let needs: Vec<u64> = (0..100).map(|n| of_pass(&shape(), n * 1000, pass, &Machine::CPU)).collect();
         assert!(needs.is_sorted());
         let again = |tokens| of_pass(&shape(), tokens, Pass { recompute: true, ..pass }, &Machine::CPU);

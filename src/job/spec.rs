@@ -158,7 +158,7 @@ pub struct TrainSpec {
     #[schemars(range(min = 1, max = 1024))]
     pub updates_per_rollout: u32,
     /// Optimizer steps that the policy may be ahead of the one that sampled a completion. A sampling phase serves up
-    /// to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
+    /// to `(max_staleness + 1) / (max_lag + 1)` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
     /// a round has.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = MAX_STEPS - 1))]

@@ -64,7 +64,7 @@ pub enum Advantage {
     /// `(exp(tau r) / mean exp(tau r) - 1) / tau`, the gradient of log mean exp of tau times the rewards, divided by tau: the
     /// mean advantage for small `tau`, and nearer to `maxrl` the larger it is.
     LogMeanExp {
-        #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
+        #[schemars(range(min = 0.001, max = 100.0))]
         tau: f64,
     },
     /// The gradient of pass@k, or of the largest of k rewards where they are graded, without bias: each completion is

@@ -44,7 +44,7 @@ scheduled! {
 const STALE: Warning = (
     "/objective",
     "off_policy",
-    "completions that are stored, or used again, have the solve rate and the entropy of the policy that sampled them: FADE's \
+    "completions that are stored, used again or sampled ahead have the solve rate and the entropy of the policy that sampled them: FADE's \
      averages follow that one, and not the policy that is trained",
 );
 

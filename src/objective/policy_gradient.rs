@@ -124,8 +124,17 @@ impl Settings for Config {
         let moved = job.reused || !job.samples || job.shifted || job.truncated;
         let detail = "completions come from another distribution than the policy's; with `correction` \"none\" nothing \
                       corrects for it";
-        let warns = moved && self.correction == Correction::None;
-        warns.then_some(("/objective/correction", "off_policy", detail)).into_iter().collect()
+        let uncorrected = moved && self.correction == Correction::None;
+        let multiplied = self.correction == Correction::Clip
+            && self.ratio == Ratio::Sequence
+            && self.aggregation != Aggregation::SequenceMean;
+        let of_sequences = "each token has the ratio of its whole completion, whose gradient counts as often as it has tokens; \
+                            use \"sequence_mean\"";
+        let warnings = [
+            uncorrected.then_some(("/objective/correction", "off_policy", detail)),
+            multiplied.then_some(("/objective/aggregation", "departure", of_sequences)),
+        ];
+        warnings.into_iter().flatten().collect()
     }
 }
 
@@ -144,7 +153,9 @@ fn build(config: Config, train: &TrainSpec) -> PolicyGradient {
 impl PolicyGradient {
     /// What a completion's credit is multiplied with on each of its tokens; carries no gradient.
     fn weights(&self, batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-        let ratio = || self.config.ratio.log(batch)?.detach().exp();
+        // Bounded, for infinity times 0 is no number.
+        let most = surrogate::MOST_LOG_RATIO as f32;
+        let ratio = || self.config.ratio.log(batch)?.detach().clamp(-most, most)?.exp();
         match self.config.correction {
             Correction::None | Correction::Clip => batch.credit.ones_like(),
             Correction::Importance => ratio(),

@@ -24,7 +24,7 @@ pub fn check<R>(config: &Config, spec: &Sections<'_, R>) -> Result<(), Vec<Field
     }
     let longest = plan.longest_round();
     let train = spec.train;
-    let phases = u64::from(train.max_lag) + 1;
+    let phases = (u64::from(train.max_lag) + 1).min(plan.rounds);
     let prompts = plan.most_prompts(train, spec.rollouts);
     let rollouts = prompts.saturating_mul(u64::from(plan.group_size)).saturating_mul(phases);
     let samples = !needs.completions && spec.rollouts.from.is_none();
@@ -164,5 +164,7 @@ mod tests {
             assert_eq!(codes(json!({"type": "grpo"}), quick()), Vec::<&str>::new());
         }
         assert_eq!(codes(json!({"type": "bolt", "zero_spread": "skip"}), json!({})), ["departure"]);
+        let product = json!({"type": "policy_gradient", "correction": "clip", "ratio": "sequence"});
+        assert_eq!(codes(product, json!({})), ["departure"]);
     }
 }

@@ -28,7 +28,7 @@ pub enum Ratio {
 }
 
 /// Largest absolute value of a completion's log-ratio.
-const MOST_LOG_RATIO: f64 = 20.0;
+pub const MOST_LOG_RATIO: f64 = 20.0;
 
 impl Ratio {
     /// The log-ratio that each token has.

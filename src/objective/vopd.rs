@@ -11,7 +11,7 @@
 //! There is no return to go: a token answers for its own position only. `baseline: {"top_k": k}` takes b over the
 //! student's k most probable tokens, both distributions renormalised on them; `"none"` is plain on-policy distillation.
 //! With `reward_floor` r_t counts as max(r_t, reward_floor), which is unbounded below otherwise.
-//! When completions are reused (`train.updates_per_rollout` above 1), `a_t` enters the PPO surrogate.
+//! When completions are reused or sampled ahead (`train.updates_per_rollout`, `train.max_lag`), `a_t` enters the PPO surrogate.
 
 use candle_core::{Result as TensorResult, Tensor};
 use schemars::JsonSchema;

@@ -8624,7 +8624,7 @@ export interface components {
             /**
              * Format: uint64
              * @description Optimizer steps that the policy may be ahead of the one that sampled a completion. A sampling phase serves up
-             *     to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
+             *     to `(max_staleness + 1) / (max_lag + 1)` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
              *     a round has.
              */
             max_staleness?: number | null;

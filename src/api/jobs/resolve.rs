@@ -187,6 +187,7 @@ fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: K
         // An adapter's reference is the model without it.
         reference: adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions)),
         teacher: teacher.map(of_teacher),
+        entropy: needs.entropy,
         sampled: group.map(|group| Sampled { group, prompt_tokens }),
     }
 }

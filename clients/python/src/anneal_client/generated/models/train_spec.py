@@ -26,7 +26,8 @@ class TrainSpec:
                 round's completions. Default: 1.
             max_staleness (int | None | Unset): Optimizer steps that the policy may be ahead of the one that sampled a
                 completion. A sampling phase serves up
-                to `max_staleness + 1` steps; by default as few as `updates_per_rollout` allows, and with `rounds` as many as
+                to `(max_staleness + 1) / (max_lag + 1)` steps; by default as few as `updates_per_rollout` allows, and with
+                `rounds` as many as
                 a round has.
             max_lag (int | Unset): Sampling phases by which the policy that is trained is ahead of the one that samples for
                 it, where completions are
