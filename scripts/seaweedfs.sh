@@ -26,11 +26,20 @@ cat > "$folder/s3.json" <<'JSON'
 JSON
 s3=$(free)
 mkdir "$folder/data"
+# By itself it stores nothing more once 99 % of a disk are taken, whose last percent may be gigabytes.
 "$tools/bin/weed" -logtostderr=true server -dir="$folder/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
-  -master.port="$(free)" -volume.port="$(free)" -volume.max=100 -filer.port="$(free)" \
+  -master.port="$(free)" -volume.port="$(free)" -volume.max=100 -volume.minFreeSpace=256MiB -filer.port="$(free)" \
   -s3 -s3.port="$s3" -s3.config="$folder/s3.json" -master.telemetry=false >"$folder/log" 2>&1 &
 weed=$!
-trap 'kill -9 "$weed" 2>/dev/null; wait "$weed" 2>/dev/null || true; rm -rf "$folder"' EXIT
+ended() {
+  local code=$?
+  [ "$code" = 0 ] || grep -E '^[EF]|disk free' "$folder/log" | tail -n 20 | sed 's/^/object storage: /' >&2
+  kill -9 "$weed" 2>/dev/null || true
+  wait "$weed" 2>/dev/null || true
+  rm -rf "$folder"
+  exit "$code"
+}
+trap ended EXIT
 
 export AWS_ACCESS_KEY_ID=tests AWS_SECRET_ACCESS_KEY=secret-of-tests AWS_REGION=us-east-1 AWS_ALLOW_HTTP=true
 export AWS_ENDPOINT_URL=http://127.0.0.1:$s3 ANNEAL_TEST_S3=s3://tests ANNEAL_TEST_S3_PID=$weed
