@@ -2,14 +2,14 @@
 //! rounding, and products of bf16 in the same bits as well. A binary of its own, because the choice of instructions holds for the whole process.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anneal::engine::batch::{Sequence, pack};
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::codes::Codes;
-use anneal::engine::kernels::form::{self, Way};
+use anneal::engine::kernels::form::{Way, way, widen_products};
 use anneal::engine::kernels::gemm::{Left, Panels, Precision, Right, Strip, View, product_into};
-use anneal::engine::kernels::{Instructions, detect, restrict, trial};
+use anneal::engine::kernels::{Instructions, detect, restrict, tiles, trial};
 use anneal::engine::learn::Learner;
 use anneal::engine::model::decoder::Decoder;
 use anneal::engine::model::weights::Weights;
@@ -20,6 +20,13 @@ use anneal::job::spec::{OptimizerSpec, TrainSpec};
 use anneal::modelfile::inspect;
 use anneal::objective;
 use serde_json::json;
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[path = "common/tiles.rs"]
+mod emulated;
+
+/// The choice of instructions holds for the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Log-probabilities before and after a step.
 fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
@@ -71,21 +78,30 @@ fn attended(instructions: Instructions) -> Vec<f32> {
     narrow
 }
 
-/// Products of bf16 with factors as numbers and as codes, of few rows and of many, with ends that fill no word and no panel.
-fn products() -> Vec<f32> {
+/// Products of bf16 with factors as numbers and as codes, of few rows and of many, with ends that fill no word, no tile and no
+/// panel.
+fn products(precision: Precision) -> Vec<f32> {
     let numbers: Vec<f32> = (0..300 * 203).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
     let mut all = Vec::new();
-    for (rows, depth, columns) in [(1, 203, 45), (7, 64, 33), (8, 203, 70), (9, 203, 45), (50, 130, 32), (200, 201, 77)]
-    {
-        let left = Left::rows(View::new(&numbers[..rows * depth], depth), Precision::Bf16);
-        let turned = Left::columns(View::new(&numbers[..rows * depth], rows), Precision::Bf16);
+    for (rows, depth, columns) in [
+        (1, 203, 45),
+        (7, 64, 33),
+        (8, 203, 70),
+        (9, 203, 45),
+        (16, 32, 32),
+        (17, 31, 64),
+        (50, 130, 32),
+        (200, 201, 77),
+    ] {
+        let left = Left::rows(View::new(&numbers[..rows * depth], depth), precision);
+        let turned = Left::columns(View::new(&numbers[..rows * depth], rows), precision);
         let matrix = &numbers[..columns * depth];
-        let panels = Panels::transposed(&[matrix], depth, Precision::Bf16);
+        let panels = Panels::transposed(&[matrix], depth, precision);
         let codes = Codes::of_matrix(matrix, depth);
-        for left in [&left, &turned] {
-            for right in [Right::Panels(&panels), Right::Codes(&codes, Precision::Bf16)] {
+        for (left, add) in [(&left, true), (&turned, true), (&left, false)] {
+            for right in [Right::Panels(&panels), Right::Codes(&codes, precision)] {
                 let mut out = vec![0.25; rows * columns];
-                product_into(left, &[right], Strip::whole(&mut out, columns), true);
+                product_into(left, &[right], Strip::whole(&mut out, columns), add);
                 all.extend(out);
             }
         }
@@ -93,20 +109,77 @@ fn products() -> Vec<f32> {
     all
 }
 
+/// What tiles add, in the order of the description, straight from it: the first and the second numbers of sixteen pairs apart.
+#[test]
+fn sums_of_tiles_are_those_of_the_description() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (rows, depth, columns) = (19, 75, 35);
+    let numbers: Vec<f32> = (0..columns * depth).map(|i| (i as f32 * 0.73).sin() * 1.5).collect();
+    let nearest = |x: f32| half::bf16::from_f32(x).to_f32();
+    let (a, b) = (&numbers[..rows * depth], &numbers);
+    let left = Left::rows(View::new(a, depth), Precision::Bf16Tiled);
+    let right = Panels::transposed(&[b], depth, Precision::Bf16Tiled);
+    let mut out = vec![0.25; rows * columns];
+    product_into(&left, &[Right::Panels(&right)], Strip::whole(&mut out, columns), true);
+    for (at, got) in out.iter().enumerate() {
+        let (row, column) = (at / columns, at % columns);
+        let product = |k: usize| nearest(a[row * depth + k]) * nearest(b[column * depth + k]);
+        let tiles = (0..depth).collect::<Vec<_>>();
+        let wanted = tiles.chunks(32).fold(0.25_f32, |sum, steps| {
+            let half = |odd: usize| steps.iter().filter(|k| *k % 2 == odd).fold(0.0_f32, |sum, k| sum + product(*k));
+            sum + (half(0) + half(1))
+        });
+        assert_eq!(*got, wanted, "row {row}, column {column}");
+    }
+}
+
+/// The machine code for tiles, on a processor that has them or emulated: it gives the bits of what is widened.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[test]
+fn tiles_give_the_bits_of_what_is_widened() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let set = |widen| [true, false].into_iter().for_each(|few| widen_products(Precision::Bf16Tiled, few, widen));
+    let own = tiles::are_there();
+    tiles::take(false);
+    let expected = (products(Precision::Bf16Tiled), run(detect(), Precision::Bf16Tiled));
+    if !own {
+        emulated::emulate();
+    }
+    tiles::take(true);
+    set(false);
+    assert_eq!(way(Precision::Bf16Tiled, true), Way::Tiles);
+    let got = (products(Precision::Bf16Tiled), run(detect(), Precision::Bf16Tiled));
+    assert!(got.0 == expected.0 && got.1 == expected.1, "tiles differ");
+    // What is measured when a process starts tries them as well.
+    let ways = trial::choose();
+    assert!(tiles::are_there(), "they give the documented bits");
+    let quick = |way: &Way| matches!(way, Way::Tiles | Way::WidenedTiles);
+    assert!(ways.iter().all(quick), "new jobs add as tiles do: {ways:?}");
+    assert!(own || ways == [Way::WidenedTiles; 2], "emulated, they are slow: {ways:?}");
+    tiles::take(own);
+    set(false);
+}
+
 #[test]
 fn every_instruction_set_computes_the_same() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let best = detect();
-    let expected = products();
+    let tiled = products(Precision::Bf16Tiled);
+    let expected = products(Precision::Bf16);
     for set in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512, Instructions::Avx512Bf16] {
-        for way in [Way::Own, Way::Widened] {
-            [true, false].into_iter().for_each(|is_few| form::set(is_few, way));
-            assert!(set > best || (restrict(set), products()) == (set, expected.clone()), "{set:?} {way:?}");
+        for widen in [false, true] {
+            [true, false].into_iter().for_each(|is_few| widen_products(Precision::Bf16, is_few, widen));
+            let got = || (restrict(set), products(Precision::Bf16));
+            assert!(set > best || got() == (set, expected.clone()), "{set:?} {widen}");
         }
+        assert!(set > best || (restrict(set), products(Precision::Bf16Tiled)) == (set, tiled.clone()), "{set:?} tiled");
     }
+    tiles::take(false);
     let taken = trial::choose();
-    assert!(taken.iter().all(|way| *way == Way::Widened) || best == Instructions::Avx512Bf16, "{taken:?}");
+    let has_choice = best == Instructions::Avx512Bf16 || tiles::are_there();
+    assert!(taken.iter().all(|way| *way == Way::Widened) || has_choice, "{taken:?}");
     let sets = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512, Instructions::Avx512Bf16];
-    for (precision, tolerance) in [(Precision::F32, 2e-3), (Precision::Bf16, 0.1)] {
+    for (precision, tolerance) in [(Precision::F32, 2e-3), (Precision::Bf16, 0.1), (Precision::Bf16Tiled, 0.1)] {
         let expected = run(best, precision);
         for set in sets.into_iter().filter(|set| *set <= best) {
             let got = run(set, precision);

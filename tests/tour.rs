@@ -52,6 +52,11 @@ fn all_work(blocks: &[String]) {
 }
 
 #[test]
+fn the_commands_of_experiments_work() {
+    all_work(&blocks("docs/EXPERIMENTS.md"));
+}
+
+#[test]
 fn every_route_is_in_the_tour() {
     let used: Vec<(String, String)> = tour().iter().flat_map(|block| requests(block)).collect();
     let routes = routes();

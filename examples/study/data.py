@@ -58,6 +58,21 @@ def passing(k, place=-1):
     return measure
 
 
+def gain(k):
+    """What pass@k has risen by from the first evaluation to the last."""
+
+    def measure(run):
+        before, after = passing(k, 0)(run), passing(k)(run)
+        return after - before if before is not None and after is not None else None
+
+    return measure
+
+
+def change(metric):
+    """What a metric has risen by from the first step to the last."""
+    return lambda run: _values(run, metric)[-1] - _values(run, metric)[0] if _values(run, metric) else None
+
+
 def series_mean(metric):
     return lambda run: mean(_values(run, metric))
 

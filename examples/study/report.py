@@ -143,7 +143,8 @@ def _head(results, regimes, known):
         lines += ["", f"Regimes that were not run yet: {', '.join(missing)}; `--regime NAME` runs one."]
     lines += [
         "",
-        "Additions and subtractions of two numbers below 100, a numeric verifier, and a decoder of 0.8 million parameters "
+        "Where a regime says nothing else: additions and subtractions of two numbers below 100, a numeric verifier, and a "
+        "decoder of 0.8 million parameters "
         f"(`{p['model']}`) that has first imitated answers of which a share is wrong, others for each seed: of those of the "
         f"{', '.join(f'*{start.name}* start {start.right:.0%}' for start in STARTS[:3])} are right. Seeds "
         f"{', '.join(map(str, seeds))}. Jobs take {p['steps']} steps of AdamW on {p['prompts']} prompts with {p['group']} "
@@ -170,9 +171,8 @@ def _how_verdicts(results):
 
 def _limits(results):
     return (
-        "The setting is as small as it can be: a vocabulary of 32 tokens, completions of at most 6 tokens, one task, one "
-        f"learning rate a regime that was tuned for no method, and {results.parameters['steps']} steps. Seconds depend on what "
-        "else the machine did. A verdict here is about this setting: that an implementation behaves as described, that it "
-        "does not, or that this setting cannot tell. It confirms or refutes no paper. A task with steps to reason over is "
-        "missing."
+        "The setting is as small as it can be: a vocabulary of 32 tokens, completions of at most 6 tokens (32 where there "
+        "are steps to reason over), one learning rate a regime that was tuned for no method, and "
+        f"{results.parameters['steps']} steps. Seconds depend on what else the machine did. A verdict here is about this setting: that an implementation behaves as described, that it "
+        "does not, or that this setting cannot tell. It confirms or refutes no paper."
     )

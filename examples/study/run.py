@@ -34,6 +34,7 @@ import regimes  # noqa: E402
 import report  # noqa: E402
 from data import Results  # noqa: E402
 from regimes import FULL, GROUP, REGIMES, SMOKE, STARTS, spec_of  # noqa: E402
+from tasks import ARITHMETIC, TASKS  # noqa: E402
 from service import Client, JobFailed, Refused, Server, ServiceError  # noqa: E402
 
 # Metrics that are kept of every step; a job that lacks one reports nothing for it.
@@ -49,6 +50,7 @@ METRICS = (
     "logprob/mean_abs_diff",
     "target/ess_share",
     "kl/teacher",
+    "completion/tokens_mean",
 )
 PROBE_METRICS = ("entropy/mean", "reward/mean")
 
@@ -94,9 +96,10 @@ class Things:
         return self.known[name, seed]
 
     def make(self, name, seed):
-        if name in ("problems", "held-out"):
-            rows = regimes.PROBLEMS if name == "problems" else regimes.HELD_OUT
-            return self.client.upload(f"study {name}", rows)
+        for task in TASKS.values():
+            if name in task.names:
+                rows = task.train if name == task.names[0] else task.held_out
+                return self.client.upload(f"study {name}", rows)
         if name.endswith("/set"):
             return self.rollout_set(name.removesuffix("/set"), seed)
         start = next(start for start in STARTS if start.name == name)
@@ -105,12 +108,14 @@ class Things:
         return self.client.run(spec, self.scale.job_seconds)["result"]["checkpoint"]
 
     def rollout_set(self, start, seed):
+        task = TASKS[next(one.task for one in STARTS if one.name == start)]
+        of_task = regimes.of_task(task)
         spec = {
             "name": f"study {start} {seed}",
             "model": self.thing(start, seed),
-            "dataset": {"train": self.thing("problems", seed)},
-            "verifier": {"type": "numeric"},
-            "sampling": regimes.SAMPLING,
+            "dataset": {"train": self.thing(task.names[0], seed)},
+            "verifier": task.verifier,
+            "sampling": of_task["sampling"],
             "group_size": GROUP,
             "prompts": max(8, self.scale.steps * self.scale.prompts // 2),
             "seed": seed,
@@ -140,6 +145,8 @@ class Study:
     def digest(self, unit):
         """What identifies a unit's result: another spec, or another start, is another result."""
         starts = [asdict(start) for start in (unit.regime.start, *unit.regime.others)]
+        # Starts had no task before there was a second one.
+        starts = [{k: v for k, v in start.items() if (k, v) != ("task", ARITHMETIC.name)} for start in starts]
         return digest([spec_of(unit.regime, unit.condition, self.scale, unit.seed), starts, asdict(self.scale)])
 
     def cached(self, unit):
@@ -181,7 +188,7 @@ class Study:
         if not record["evaluations"]:
             raise JobFailed(f"{job['id']} left no evaluation behind")
         if unit.regime.probe:
-            probe = client.run(things.named(self.probe(job, unit.seed), unit.seed), self.scale.job_seconds)
+            probe = client.run(things.named(self.probe(job, unit), unit.seed), self.scale.job_seconds)
             series = client.metrics(probe["id"], PROBE_METRICS)
             record["probe"] = {name: s["values"][0] for name, s in series.items()}
         record = {
@@ -198,18 +205,18 @@ class Study:
         first, last = record["evaluations"][0]["pass_at"], record["evaluations"][-1]["pass_at"]
         return f"pass@1 {first['1']:.3f} -> {last['1']:.3f}"
 
-    def probe(self, job, seed):
+    def probe(self, job, unit):
         """Samples from a finished model, to measure it: a job of one step whose own result is thrown away."""
+        of_task = regimes.of_task(TASKS[unit.regime.start.task])
         return {
+            **of_task,
             "name": "probe",
             "model": job["result"]["checkpoint"],
-            "dataset": {"train": "@problems"},
-            "verifier": {"type": "numeric"},
+            "dataset": {"train": of_task["dataset"]["train"]},
             "objective": {"type": "bolt", "group_size": GROUP},
-            "sampling": regimes.SAMPLING,
             "train": {"steps": 1, "prompts_per_step": self.scale.probe_prompts, "track_reference": False},
             "eval": {"before": False},
-            "seed": seed,
+            "seed": unit.seed,
         }
 
     def results(self):

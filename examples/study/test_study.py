@@ -27,6 +27,7 @@ import report
 import run
 import stats
 import svg
+import tasks
 from data import Results, best, first, gap, last, passing, variance_ratio
 from service import Client, JobFailed, Refused, Server, ServiceError
 from stats import Interval, interval, paired
@@ -204,12 +205,13 @@ class Regimes(unittest.TestCase):
             self.assertEqual((train["steps"], train["prompts_per_step"]), (48, 32), condition.name)
 
     def test_what_specs_name_is_made(self):
-        known = {"problems", "held-out", *(f"{s.name}{what}" for s in regimes.STARTS for what in ("", "/set"))}
+        of_tasks = {name for task in tasks.TASKS.values() for name in task.names}
+        known = {*of_tasks, *(f"{s.name}{what}" for s in regimes.STARTS for what in ("", "/set"))}
         for regime, _, spec in self.specs():
             for name in re.findall(r'"@([^"]+)"', json.dumps(spec)):
                 self.assertIn(name, known)
                 of_others = {start.name for start in (regime.start, *regime.others)}
-                self.assertTrue(name.split("/")[0] in {"problems", "held-out", *of_others}, name)
+                self.assertTrue(name.split("/")[0] in {*tasks.TASKS[regime.start.task].names, *of_others}, name)
 
     def test_an_objective_is_replaced_whole_and_the_rest_of_a_spec_field_by_field(self):
         base = {"objective": {"type": "a", "x": 1}, "train": {"steps": 1, "lag": 0}}
@@ -217,17 +219,36 @@ class Regimes(unittest.TestCase):
         self.assertEqual(merged, {"objective": {"type": "b"}, "train": {"steps": 1, "lag": 2}})
 
     def test_problems_are_split_with_their_operands_in_both_orders(self):
-        train, held_out = ({row["prompt"] for row in rows} for rows in (regimes.PROBLEMS, regimes.HELD_OUT))
+        train, held_out = ({row["prompt"] for row in rows} for rows in (tasks.ARITHMETIC.train, tasks.ARITHMETIC.held_out))
         self.assertEqual(len(train | held_out), 10_000 + 5_050)
         self.assertFalse(train & held_out)
         swapped = {"+".join(reversed(prompt[:-1].split("+"))) + "=" for prompt in held_out if "+" in prompt}
         self.assertFalse(swapped & train)
 
+    def test_riddles_are_held_out_whatever_the_order_of_their_numbers(self):
+        of = lambda rows: {(*sorted(row["numbers"]), row["target"]) for row in rows}  # noqa: E731
+        train, held_out = of(tasks.COUNTDOWN.train), of(tasks.COUNTDOWN.held_out)
+        self.assertEqual(len(train) + len(held_out), len(tasks.COUNTDOWN.train) + len(tasks.COUNTDOWN.held_out))
+        self.assertFalse(train & held_out)
+
     def test_starts_imitate_as_many_right_answers_as_they_say(self):
-        answers = {row["prompt"]: row["answer"] for row in regimes.PROBLEMS}
+        targets = {row["prompt"]: row["target"] for row in tasks.COUNTDOWN.train}
+        answers = {row["prompt"]: row["answer"] for row in tasks.ARITHMETIC.train}
+
+        def is_right(row):
+            prompt, completion = row["prompt"], row["completion"]
+            if prompt in answers:
+                return answers[prompt] == completion
+            # Every step is right; the last line uses each number once.
+            *steps, expression = completion.splitlines()
+            self.assertTrue(all(eval(left) == int(right) for left, right in (step.split("=") for step in steps)))
+            self.assertEqual(sorted(re.findall(r"\d+", expression)), sorted(re.findall(r"\d+", prompt)[:3]))
+            self.assertLess(len(completion), tasks.COUNTDOWN.max_new_tokens)
+            return eval(expression) == targets[prompt]
+
         for start in regimes.STARTS:
             rows = start.data(1)
-            right = sum(answers[row["prompt"]] == row["completion"] for row in rows) / len(rows)
+            right = sum(map(is_right, rows)) / len(rows)
             self.assertAlmostEqual(right, start.right, delta=0.03)
             self.assertNotEqual(rows, start.data(2))
             self.assertEqual(rows, start.data(1))
@@ -246,7 +267,7 @@ def made_up(regime, values, seeds=5):
             ]
             held = {"ess/ratio": 0.5, "p3o/ess": 0.5, "reward/zero_spread": 0.5, "entropy/mean": 1.5, "fade/delta": 0.6}
             held |= {"fade/alpha": 2.0, "kl/reference": 0.3, "kl/teacher": 0.4, "logprob/mean_abs_diff": 0.01}
-            held |= {"target/ess_share": 0.4}
+            held |= {"target/ess_share": 0.4, "completion/tokens_mean": 20.0}
             held |= {name: value for name, value in values.items() if "/" in name}
             series = {name: {"steps": [1, 2], "values": [value, value]} for name, value in held.items()}
             table = {"full": {"variance": 1.0 + seed / 100}, "none": {"variance": 4.0}}
@@ -452,7 +473,7 @@ class Harness(unittest.TestCase):
         names = [spec["name"] for spec in specs]
         self.assertEqual((names.count("start plain"), names.count("start noisy")), (2, 2))
         trained = [spec for spec in specs if spec["name"].startswith("mixed/")]
-        self.assertEqual(len(trained), 8)
+        self.assertEqual(len(trained), 12)
         self.assertTrue(all(spec["model"].startswith("ckpt_") for spec in trained))
         self.assertEqual({spec["rollouts"]["mix"]["rollout_set"] for spec in trained}, {"rs_1"})
         self.assertNotIn("@", json.dumps(specs))

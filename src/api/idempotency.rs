@@ -29,7 +29,7 @@ use super::extract::MAX_JSON_BYTES;
 use super::route::Kind;
 use crate::clock;
 use crate::job::{
-    ApiKeyId, DatasetId, DatasetVersionId, ExportId, FileId, ModelId, VerifierId, WebhookEndpointId, digest,
+    ApiKeyId, DatasetId, DatasetVersionId, ExportId, FileId, ModelId, SweepId, VerifierId, WebhookEndpointId, digest,
 };
 use crate::store::{IdempotencyKey, Recorded, StoreError};
 
@@ -141,6 +141,7 @@ fn shown_at(id: &str) -> Option<String> {
         (ExportId::PREFIX, "exports"),
         (FileId::PREFIX, "files"),
         (ModelId::PREFIX, "models"),
+        (SweepId::PREFIX, "sweeps"),
         (VerifierId::PREFIX, "verifiers"),
         (WebhookEndpointId::PREFIX, "webhook_endpoints"),
     ];

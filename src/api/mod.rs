@@ -58,6 +58,7 @@ mod scan;
 mod sessions;
 mod signing_keys;
 mod strangers;
+mod sweeps;
 mod tail;
 pub mod templates;
 mod trace;
@@ -176,7 +177,7 @@ pub struct ApiSettings {
 
 /// Every route with its description, and what kind it is where its method does not say.
 fn routes() -> Routes {
-    jobs().merge(inputs_and_artifacts()).merge(openai()).merge(operations()).merge(agents())
+    jobs().merge(sweeps()).merge(inputs_and_artifacts()).merge(openai()).merge(operations()).merge(agents())
 }
 
 /// Jobs and what is done with them.
@@ -199,6 +200,15 @@ fn jobs() -> Routes {
         .routes(routes!(jobs::checkpoints::job_checkpoints))
         .of(Kind::Downloads, routes!(jobs::rollouts::job_rollouts))
         .of(Kind::Asks, routes!(jobs::rollouts::judge::judge_rollouts))
+}
+
+/// Jobs that are made and read together.
+fn sweeps() -> Routes {
+    Routes::default()
+        .routes(routes!(sweeps::create::create_sweep, sweeps::list::list_sweeps))
+        .routes(routes!(sweeps::get::get_sweep, sweeps::update::update_sweep))
+        .routes(routes!(sweeps::cancel::cancel_sweep))
+        .routes(routes!(sweeps::report::sweep_report))
 }
 
 /// What jobs need, and what they make.

@@ -44,6 +44,7 @@ mod run;
 mod sandbox;
 pub mod serve;
 mod spec_file;
+mod sweeps;
 mod top;
 mod ui;
 mod verifiers;
@@ -160,6 +161,8 @@ enum Command {
     Models(models::Args),
     /// Evaluate models and compare them
     Evaluations(evaluations::Args),
+    /// Run one spec in several configurations and with several seeds
+    Sweeps(sweeps::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
     Frontier(frontier::Args),
     /// List the machines that run jobs, and how they are
@@ -207,7 +210,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 29] = [
+const CLIENTS: [&str; 30] = [
     "ui",
     "login",
     "logout",
@@ -225,6 +228,7 @@ const CLIENTS: [&str; 29] = [
     "verify",
     "verifiers",
     "evaluations",
+    "sweeps",
     "frontier",
     "devices",
     "hosts",
@@ -291,6 +295,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Verifiers(args) => verifiers::run(&config, &args),
         Command::Models(args) => models::run(&config, &args),
         Command::Evaluations(args) => evaluations::run(&config, &args),
+        Command::Sweeps(args) => sweeps::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
         Command::Devices(args) => devices::run(&config, &args),
         Command::Hosts(args) => hosts::run(&config, &args),

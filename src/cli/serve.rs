@@ -28,7 +28,7 @@ use crate::webhook;
 use crate::worker::copies::Copies;
 use crate::worker::supervisor::Orders;
 use crate::worker::supervisor::supervise;
-use crate::worker::{copies, exports, leadership, liveness, space};
+use crate::worker::{copies, exports, leadership, liveness, space, sweeps};
 
 /// Requests under way get this long when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -189,6 +189,7 @@ fn done_once(config: &Config, store: &Store, webhook_guard: &Guard, stop: &watch
     tasks.spawn(webhook::run(store.clone(), webhook_guard.clone(), retries, stop.clone()));
     tasks.spawn(push::watch(store.clone(), hub, config.hub_push_to.clone(), stop.clone()));
     tasks.spawn(exports::watch(store.clone(), stop.clone()));
+    tasks.spawn(sweeps::watch(store.clone(), stop.clone()));
     let lease = Duration::from_secs(config.lease_seconds);
     tasks.spawn(launcher::watch(store.clone(), config.launchers.clone(), lease, stop.clone()));
     let own = store.clone();

@@ -66,8 +66,9 @@ pub struct ActorSpec {
     pub bases: Option<Bases>,
     /// Where the job's files go.
     pub directory: PathBuf,
-    /// What products are computed in.
     pub precision: Precision,
+    /// What products are computed in on the CPU.
+    pub products: kernels::gemm::Precision,
     pub device: Device,
     /// The processes that work on this job.
     pub collective: Arc<dyn Collective>,
@@ -91,7 +92,7 @@ impl ActorSpec {
     ) -> Result<Decoder<B>, EngineError> {
         let precision = match self.quick() {
             Some(_) if self.training == Trained::Nothing => kernels::gemm::Precision::Bf16,
-            _ => self.precision.into(),
+            _ => self.products,
         };
         let longest = self.longest(weights.config());
         Decoder::for_sequences(weights, adapter, precision, longest)
@@ -116,7 +117,7 @@ impl ActorSpec {
     fn usage(&self) -> Usage {
         match self.training {
             Trained::Weights(masters) => Usage::Training(masters),
-            Trained::Adapter(_) if self.quantize.is_some() => Usage::Coded(self.precision.into()),
+            Trained::Adapter(_) if self.quantize.is_some() => Usage::Coded(self.products),
             Trained::Nothing => self.quick().unwrap_or(self.computing()),
             Trained::Adapter(_) => self.computing(),
         }
@@ -129,7 +130,7 @@ impl ActorSpec {
 
     /// What the weights of a model beside it are for.
     pub(super) fn computing(&self) -> Usage {
-        Usage::Computing(self.precision.into())
+        Usage::Computing(self.products)
     }
 
     /// Tokens of the longest sequence with a model.

@@ -61,5 +61,6 @@ pub use export::{Card, CardBase, Evaluated, ExportTask, export};
 pub use regrade::{RegradingJob, regrade};
 pub use report::Reporter;
 pub use sample::{SamplingJob, sample};
+pub use state::products;
 pub use train::{Outcome, run};
 pub use trainer::Job;

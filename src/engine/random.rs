@@ -25,6 +25,8 @@ pub enum Purpose {
     Dropout = 11,
     /// Rows that are drawn by their weights.
     RowWeights = 12,
+    /// Where looking for what is largest in a change of weights begins.
+    Geometry = 13,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

@@ -17,6 +17,8 @@ use super::digested::FileDigest;
 use super::error::EngineError;
 use super::evaluate::sentence;
 use super::export::{write_companions, write_texts};
+use super::kernels::gemm::Precision;
+use super::kernels::trial;
 use super::model::reader::Safetensors;
 use super::model::weights::write_safetensors;
 use super::optimizer::Optimizer;
@@ -24,7 +26,7 @@ use super::rollout::{self, RolloutGroup};
 use super::trainer::Trainer;
 use crate::job::adapter::Lora;
 use crate::job::artifact::WEIGHTS;
-use crate::job::spec::WeightDtype;
+use crate::job::spec::{self, WeightDtype};
 use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
 use crate::modelfile::adapter;
 use crate::objective::Objective;
@@ -55,6 +57,9 @@ struct State {
     idle_steps: u64,
     /// Tokens in one pass; a resumed run on a fuller machine must not choose others.
     micro_batch_tokens: usize,
+    /// Whether products of bf16 are summed from tile to tile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tiled: bool,
     /// What the objective must know.
     objective: Value,
     /// What the job's result says besides evaluations.
@@ -70,6 +75,16 @@ pub(super) struct Stored<B: Backend> {
     objective: Box<dyn Objective>,
     optimizer: Optimizer<B>,
     weights: Safetensors,
+}
+
+/// What the products of a job are computed in that has these checkpoints: as they were before, or as is quickest here.
+pub fn products(precision: spec::Precision, resume: &[PathBuf]) -> Precision {
+    let known = |folder: &PathBuf| serde_json::from_slice::<State>(&std::fs::read(folder.join(STATE)).ok()?).ok();
+    match resume.iter().find_map(known) {
+        Some(state) if state.tiled => Precision::Bf16Tiled,
+        Some(_) => precision.into(),
+        None => trial::quickest(precision),
+    }
 }
 
 /// The file of the part of the optimizer's state that another rank than the first has.
@@ -106,6 +121,7 @@ impl<B: Backend> Trainer<'_, B> {
                 evaluations: self.evaluations.clone(),
                 idle_steps: self.idle_steps,
                 micro_batch_tokens: self.micro_batch_tokens,
+                tiled: actor.products == Precision::Bf16Tiled,
                 objective: self.objective.state(),
                 report: self.report.clone(),
             };
@@ -286,5 +302,38 @@ impl<B: Backend> Trainer<'_, B> {
             self.weights_file(),
             self.job.actor.spec_digest,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_goes_on_sums_products_as_it_did_before() {
+        let folders = tempfile::tempdir().unwrap();
+        let saved = |name: &str, tiled: bool| {
+            let state = State {
+                step: 3,
+                round: None,
+                optimizer_steps: 3,
+                evaluations: Vec::new(),
+                idle_steps: 0,
+                micro_batch_tokens: 256,
+                tiled,
+                objective: Value::Null,
+                report: Map::new(),
+            };
+            let folder = folders.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            write_json(&folder.join(STATE), &state).unwrap();
+            folder
+        };
+        let (tiled, paired, gone) = (saved("a", true), saved("b", false), folders.path().join("c"));
+        let of = |folders: &[PathBuf]| products(spec::Precision::Bf16, folders);
+        assert_eq!(of(&[gone.clone(), tiled, paired.clone()]), Precision::Bf16Tiled);
+        assert_eq!(of(&[paired]), Precision::Bf16);
+        assert_eq!(of(&[gone]), trial::quickest(spec::Precision::Bf16));
+        assert_eq!(products(spec::Precision::F32, &[]), Precision::F32);
     }
 }

@@ -228,6 +228,7 @@ impl<B: Backend> Trainer<'_, B> {
                 let groups = self.groups_of_step(round)?;
                 let mut metrics = self.train_step(&groups, reporter)?;
                 metrics.extend(std::mem::take(&mut self.sampled));
+                metrics.extend(self.head_geometry()?.map(|share| ("geometry/head_first_share", share)));
                 let parts = measure::parts(groups.iter().filter_map(StepGroup::sampled), &self.parts);
                 self.report_step(metrics, &parts, reporter)?;
                 if self.step == range.end {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::actor::{Actor, ActorSpec, Trained};
 use super::artifact::Saving;
-use super::backend::Backend;
+use super::backend::{Backend, Tensors};
 use super::batch::Sequence;
 use super::collective::Collective;
 use super::curriculum::Rows;
@@ -17,15 +17,18 @@ use super::error::EngineError;
 use super::loading::ModelSource;
 use super::memory;
 use super::model::decoder::Decoder;
+use super::model::principal;
 use super::optimizer::Optimizer;
+use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
 use crate::job::memory::{FEWEST_TOKENS, Pass};
-use crate::job::spec::MicroBatchTokens;
+use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::job::{PolicyEvaluation, RolloutSetId};
+use crate::modelfile::architecture::Part;
 use crate::modelfile::{self, Inspection};
 use crate::objective::{self, Objective, Plan, Sections};
 use crate::spec::Training;
@@ -58,6 +61,9 @@ impl Job {
         Sections { train: &self.spec.train, sampling: &self.actor.sampling, rollouts: &self.spec.rollouts }
     }
 }
+
+/// Most numbers of a head whose change is looked at.
+const LARGEST_HEAD: usize = 1 << 26;
 
 /// The statistics of one optimizer step, by metric name.
 pub type Metrics = objective::Statistics;
@@ -216,6 +222,30 @@ impl<'a, B: Backend> Trainer<'a, B> {
             self.reference = Some(actor.decoder(weights, None)?);
         }
         Ok(())
+    }
+
+    /// How much of the head's change since the start lies in one direction, of the step before an evaluation or the end.
+    pub(super) fn head_geometry(&self) -> Result<Option<f64>, EngineError> {
+        let due = |every: u64| every > 0 && self.step.is_multiple_of(every);
+        let (weights, actor) = (&self.actor.weights, &self.job.actor);
+        let is_due = self.step == self.plan.steps || due(self.job.spec.eval.every_steps);
+        let Some(reference) = self.reference.as_ref().filter(|_| is_due && self.ranks().is_first()) else {
+            return Ok(None);
+        };
+        let part = if weights.config().tie_word_embeddings { Part::Embedding } else { Part::Head };
+        let (own, before) = (weights.outside(part)?, reference.weights().outside(part)?);
+        // In fewer bits the reference's own rounding would be taken for a change.
+        let is_rounded = actor.precision != Precision::F32;
+        if is_rounded || matches!(actor.training, Trained::Adapter(_)) || weights.len_of(own) > LARGEST_HEAD {
+            return Ok(None);
+        }
+        let columns = weights.config().hidden_size;
+        let change: Vec<f32> = weights.parameters().read(own, |now| {
+            reference.weights().parameters().read(before, |before| now.iter().zip(before).map(|(a, b)| a - b).collect())
+        });
+        weights.backend().check()?;
+        let stream = Stream::new(actor.seed, Purpose::Geometry, self.step);
+        Ok(principal::first_share(&change, columns, &stream))
     }
 
     /// Log-probabilities of the completions under the model the job started from; [`Self::load_reference`] comes first.

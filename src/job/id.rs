@@ -110,6 +110,9 @@ id!(
     /// One run of a worker process.
     WorkerId, "wrk_");
 id!(
+    /// A sweep: jobs that differ in some fields and in their seeds.
+    SweepId, "swp_");
+id!(
     /// A launch: a machine that a cluster's scheduler starts.
     LaunchId, "lau_");
 id!(

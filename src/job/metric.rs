@@ -500,14 +500,21 @@ pub const METRICS: &[Metric] = &[
         unit: "share",
         when: "p3o with `ess_scope: \"step\"`",
         meaning: "The effective sample size e of the step as the loss used it, without gradient: the cap of the \
-             ratios, and 1 minus the weight of the KL term.",
+             ratios, and 1 minus the weight of the KL term (with `behavior_coef` 1).",
+    },
+    Metric {
+        name: "geometry/head_first_share",
+        unit: "share",
+        when: "steps before an evaluation and the last one, where all weights are trained in f32 and the reference is kept",
+        meaning: "The share of the change of the output head since the start, as a sum of squares, that lies in its first \
+             singular direction: near 1 the update has collapsed to a single direction.",
     },
     Metric {
         name: "fade/alpha",
         unit: "1",
         when: "fade, and any objective with the `fade` advantage",
-        meaning: "The exponent of the difficulty axis, `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`: the larger, \
-             the more hard prompts count.",
+        meaning: "The exponent of the difficulty axis, `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)` or what `alpha_follows` \
+             says: the larger, the more hard prompts count.",
     },
     Metric {
         name: "fade/delta",

@@ -36,6 +36,7 @@ mod sampling;
 pub mod savings;
 pub mod spec;
 pub mod status;
+pub mod sweep;
 pub mod time;
 pub mod turn;
 pub mod waiting;
@@ -53,7 +54,8 @@ pub use flips::{Flip, Flips, PairedPass};
 pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, ExportId, FileId, JobId,
-    LaunchId, ModelId, PartId, RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    LaunchId, ModelId, PartId, RolloutSetId, SweepId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId,
+    WorkerId,
 };
 pub(crate) use kinds::kinds;
 pub use launch::LaunchStatus;
@@ -61,4 +63,5 @@ pub use rollout_set::{
     Learned, RewardPart, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus,
 };
 pub use status::{Failure, FailureKind, JobKind, JobStatus, ModelStatus, Phase, RolloutSetStatus, UploadStatus};
+pub use sweep::SweepStatus;
 pub use time::Timestamp;

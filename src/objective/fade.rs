@@ -11,6 +11,9 @@
 //! L      = sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) / N_tok
 //! ```
 //!
+//! `alpha_follows` has alpha follow entropy or the logarithm of the steps instead ([`super::schedule::AlphaFollows`]), for
+//! comparisons; the formulas of these two are this program's own.
+//!
 //! With alpha = delta = 1 this is GRPO with the mean-only advantage.
 
 use candle_core::{Result as TensorResult, Tensor};

@@ -370,6 +370,10 @@ pub struct Circumstances {
     pub truncated: bool,
     /// The policy moves on while they are used.
     pub reused: bool,
+    /// At a temperature above 1.
+    pub hotter: bool,
+    /// Some are another model's.
+    pub from_another_model: bool,
 }
 
 /// A pointer into the spec, a stable code, and what to know.

@@ -5,14 +5,14 @@
 //! A   = (r - mean r) / (std r + 1e-8)                                   or any other advantage
 //! rho = exp(l - mu)
 //! e   = (sum rho)^2 / (n sum rho^2)                                     over the n tokens of the step, detached
-//! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m k3(l, mu) ] / N_tok          kl_estimator "k3"
-//! L   = [ - sum m sg(min(rho, e)) A l + (1 - e) sum m (rho log rho - rho + 1) ] / N_tok          "importance"
+//! L   = [ - sum m sg(min(rho, e)) A l + c (1 - e) sum m k3(l, mu) ] / N_tok          kl_estimator "k3"
+//! L   = [ - sum m sg(min(rho, e)) A l + c (1 - e) sum m (rho log rho - rho + 1) ] / N_tok          "importance"
 //! ```
 //!
-//! with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0, and `entropy_coef` sum m H / N_tok taken
+//! where c is `behavior_coef`, 1 as published; with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0, and `entropy_coef` sum m H / N_tok taken
 //! away. On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved
-//! from the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. There is no
-//! clip range and no KL coefficient to tune.
+//! from the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. As published there
+//! is no clip range and no KL coefficient to tune.
 //!
 //! The penalty as it was published averages k3 over completions of the behavior policy, which estimates chi2(mu || pi) -
 //! KL(mu || pi); what "importance" averages estimates KL(pi || mu) without bias, which is far smaller where the policy
@@ -35,6 +35,15 @@ pub const SUMMARY: &str = "Policy gradient whose off-policy correction adapts by
      ratios caps them and weighs a KL term. Made for reused, stale, mixed or temperature-shifted completions.";
 pub const SOURCE: &str = "arXiv 2605.12380";
 
+/// What a sampler with more entropy than the policy does (docs/RESULTS.md, the regimes `temperature` and `mixed`).
+const PULLED: Warning = (
+    "/objective/behavior_coef",
+    "p3o_pulled_to_sampler",
+    "P3O's penalty pulls the policy toward the one that samples: where that one is noisier, hotter or another model, entropy \
+     can run away and accuracy fall to nothing; use a smaller `behavior_coef` (0 leaves the cap of ratios alone), or for a hotter \
+     sampler `kl_estimator`: \"importance\"",
+);
+
 /// Added to the standard deviation of a group.
 const EPS: f64 = 1e-8;
 
@@ -47,6 +56,9 @@ pub struct Config {
     pub advantage: Advantage,
     pub ess_scope: EssScope,
     pub kl_estimator: KlEstimator,
+    /// Weight of the penalty that holds the policy near the one that sampled; 1 as published.
+    #[schemars(range(min = 0.0))]
+    pub behavior_coef: f64,
     /// Weight of a KL penalty against the model the job started from, beside the one against the behavior policy.
     #[schemars(range(min = 0.0))]
     pub kl_coef: f64,
@@ -65,7 +77,7 @@ impl Default for Config {
     fn default() -> Self {
         let (ess_scope, kl_estimator) = (EssScope::Step, KlEstimator::K3);
         let advantage = Advantage::GroupStd;
-        Self { group_size: 8, advantage, ess_scope, kl_estimator, kl_coef: 0.0, entropy_coef: 0.0 }
+        Self { group_size: 8, advantage, ess_scope, kl_estimator, behavior_coef: 1.0, kl_coef: 0.0, entropy_coef: 0.0 }
     }
 }
 
@@ -98,10 +110,13 @@ impl Settings for Config {
         StoredRollouts::Any
     }
 
-    fn warnings(&self, _job: &Circumstances) -> Vec<Warning> {
+    fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
         let departs = self.ess_scope == EssScope::MicroBatch;
         let detail = "per micro-batch the effective sample size depends on `train.micro_batch_tokens`";
-        departs.then_some(("/objective/ess_scope", "departure", detail)).into_iter().collect()
+        let departs = departs.then_some(("/objective/ess_scope", "departure", detail));
+        let is_far = job.from_another_model || (job.hotter && self.kl_estimator == KlEstimator::K3);
+        let is_pulled = self.behavior_coef > 0.0 && is_far;
+        departs.into_iter().chain(is_pulled.then_some(PULLED)).collect()
     }
 }
 
@@ -160,7 +175,7 @@ impl Objective for P3o {
             KlEstimator::K3 => k3(batch, batch.behavior_logprobs)?,
             KlEstimator::Importance => importance_kl(batch)?,
         };
-        let loss = ((distance.sum_all()? * (1.0 - ess))? - gain)?;
+        let loss = ((distance.sum_all()? * (self.config.behavior_coef * (1.0 - ess)))? - gain)?;
         self.config.penalties().add(batch, loss, Aggregation::TokenMean)
     }
 
@@ -169,6 +184,7 @@ impl Objective for P3o {
             return true;
         }
         match self.config.ess_scope {
+            _ if self.config.behavior_coef == 0.0 => false,
             EssScope::Step => self.ess < 1.0,
             // What it is in each micro-batch is known only there.
             EssScope::MicroBatch => self.may_differ,
@@ -235,6 +251,15 @@ mod tests {
         assert!((importance - kl(pi, mu)).abs() < 1e-5 && (importance - 0.0997).abs() < 1e-4, "{importance}");
         let published = weighted(&|batch| k3(batch, batch.behavior_logprobs).unwrap());
         assert!((published - (chi2 - kl(mu, pi))).abs() < 1e-4 && (published - 9.44).abs() < 0.01, "{published}");
+    }
+
+    #[test]
+    fn without_its_penalty_a_step_without_credit_teaches_nothing() {
+        for (behavior_coef, learns) in [(1.0, true), (0.0, false)] {
+            let mut p3o = build(Config { behavior_coef, ..Config::default() }, &TrainSpec::default());
+            p3o.begin_step(&StepStatistics { log_ratios: &[1.0, -1.0], ..StepStatistics::default() });
+            assert_eq!(p3o.learns_without_credit(), learns);
+        }
     }
 
     #[test]

@@ -90,6 +90,8 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
         shifted: samples && (s.temperature != 1.0 || s.is_narrowed()),
         truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
         reused: objective.plan().longest_round() > 1 || spec.train.max_lag > 0,
+        hotter: samples && s.temperature > 1.0,
+        from_another_model: spec.rollouts.from_another_model,
     };
     let warnings = config.warnings(&job).into_iter();
     warnings.map(|(pointer, code, detail)| FieldError::new(pointer, code, detail)).collect()
@@ -146,7 +148,15 @@ mod tests {
         };
         let hot = json!({"sampling": {"temperature": 1.3}});
         assert_eq!(codes(json!({"type": "bolt"}), hot.clone()), ["reference_changed"]);
-        assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), Vec::<&str>::new());
+        assert_eq!(codes(json!({"type": "p3o"}), hot.clone()), ["p3o_pulled_to_sampler"]);
+        let others = json!({"rollouts": {"from": "rs_0", "from_another_model": true}});
+        assert_eq!(codes(json!({"type": "p3o"}), others.clone()), ["p3o_pulled_to_sampler"]);
+        let importance = json!({"type": "p3o", "kl_estimator": "importance"});
+        assert_eq!(codes(importance.clone(), hot.clone()), Vec::<&str>::new());
+        assert_eq!(codes(importance, others.clone()), ["p3o_pulled_to_sampler"]);
+        assert_eq!(codes(json!({"type": "p3o", "behavior_coef": 0.0}), others), Vec::<&str>::new());
+        let cold = json!({"sampling": {"temperature": 0.6}});
+        assert_eq!(codes(json!({"type": "p3o"}), cold), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);
         let ahead = json!({"train": {"max_lag": 1}});
         assert_eq!(codes(json!({"type": "policy_gradient"}), ahead.clone()), ["off_policy"]);

@@ -36,12 +36,13 @@ macro_rules! scheduled {
             pub entropy_target: $crate::objective::schedule::EntropyTarget,
             pub ema_convention: $crate::objective::schedule::EmaConvention,
             pub entropy_scale: $crate::objective::schedule::EntropyScale,
+            pub alpha_follows: $crate::objective::schedule::AlphaFollows,
             $($(#[$after_doc])* pub $after: $after_type,)*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                use $crate::objective::schedule::{Auto, EmaConvention, EntropyScale, EntropyTarget};
+                use $crate::objective::schedule::{AlphaFollows, Auto, EmaConvention, EntropyScale, EntropyTarget};
                 Self {
                     $($before: $before_default,)*
                     ema: 0.02,
@@ -50,6 +51,7 @@ macro_rules! scheduled {
                     entropy_target: EntropyTarget::Named(Auto::Auto),
                     ema_convention: EmaConvention::Standard,
                     entropy_scale: EntropyScale::Absolute,
+                    alpha_follows: AlphaFollows::SolveRate,
                     $($after: $after_default,)*
                 }
             }
@@ -65,6 +67,7 @@ macro_rules! scheduled {
                     entropy_target: self.entropy_target,
                     ema_convention: self.ema_convention,
                     entropy_scale: self.entropy_scale,
+                    alpha_follows: self.alpha_follows,
                 }
             }
         }
@@ -114,6 +117,19 @@ pub enum EntropyScale {
     Relative,
 }
 
+/// What the exponent of the difficulty axis follows; the latter two are for comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AlphaFollows {
+    /// The solve rate: `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`.
+    SolveRate,
+    /// Entropy, as the sign axis does: `alpha_max` at the first step's, 1 at its target,
+    /// `clip(1 + (alpha_max - 1) (H_hat - H*) / (H_0 - H*), 1, alpha_max)`.
+    Entropy,
+    /// Nothing but the logarithm of the steps t: `clip(alpha_max - log(1 + ema t), 1, alpha_max)`.
+    LogSteps,
+}
+
 /// A delta above which failures count as good as once.
 const IDLE_DELTA: f64 = 0.95;
 /// After so many steps with one it is said.
@@ -134,6 +150,8 @@ pub struct Averages {
     last_entropy: Option<f64>,
     /// Steps in a row, up to the last, at which delta was as good as 1.
     idle_steps: u64,
+    /// Steps that were taken in before the last.
+    steps: u64,
 }
 
 impl Averages {
@@ -146,6 +164,7 @@ impl Averages {
             graded_rewards: false,
             last_entropy: None,
             idle_steps: 0,
+            steps: 0,
         }
     }
 
@@ -160,6 +179,7 @@ impl Averages {
             EmaConvention::AsPrinted => self.schedule.ema,
         };
         let average = |old: f64, new: f64| keep * old + (1.0 - keep) * new;
+        self.steps += u64::from(self.initial_entropy.is_some());
         self.initial_entropy.get_or_insert(step.token_entropy);
         self.solve_rate = average(self.solve_rate, mean(&rewards).clamp(0.0, 1.0));
         self.entropy = Some(average(self.entropy.unwrap_or(step.token_entropy), step.token_entropy));
@@ -178,8 +198,22 @@ impl Averages {
 
     /// The exponent of the difficulty axis.
     pub fn alpha(&self) -> f64 {
-        // A solve rate of 0 gives infinity, which the clip takes care of.
-        (3.0 * (1.0 - self.solve_rate) / (2.0 * self.solve_rate)).clamp(1.0, self.schedule.alpha_max)
+        let most = self.schedule.alpha_max;
+        let alpha = match self.schedule.alpha_follows {
+            // A solve rate of 0 gives infinity, which the clip takes care of.
+            AlphaFollows::SolveRate => 3.0 * (1.0 - self.solve_rate) / (2.0 * self.solve_rate),
+            AlphaFollows::Entropy => 1.0 + (most - 1.0) * self.entropy_left(),
+            AlphaFollows::LogSteps => most - (self.schedule.ema * self.steps as f64).ln_1p(),
+        };
+        alpha.clamp(1.0, most)
+    }
+
+    /// The share of the first step's distance from its target that entropy still has; 1 before the first step.
+    fn entropy_left(&self) -> f64 {
+        let (Some(now), Some(first), Some(target)) = (self.entropy, self.initial_entropy, self.entropy_target()) else {
+            return 1.0;
+        };
+        if first > target { (now - target) / (first - target) } else { 0.0 }
     }
 
     /// The divisor of negative advantages.
@@ -273,6 +307,7 @@ impl Averages {
             "graded_rewards": self.graded_rewards,
             "last_entropy": self.last_entropy,
             "idle_steps": self.idle_steps,
+            "steps": self.steps,
         })
     }
 
@@ -285,7 +320,8 @@ impl Averages {
         self.initial_entropy = number("initial_entropy");
         self.graded_rewards = state.get("graded_rewards").and_then(Value::as_bool).unwrap_or_default();
         self.last_entropy = number("last_entropy");
-        self.idle_steps = state.get("idle_steps").and_then(Value::as_u64).unwrap_or_default();
+        let count = |name: &str| state.get(name).and_then(Value::as_u64).unwrap_or_default();
+        (self.idle_steps, self.steps) = (count("idle_steps"), count("steps"));
         Ok(())
     }
 }
@@ -313,6 +349,26 @@ mod tests {
         update(&mut averages, &[1.0, 1.0], 0.0);
         assert_eq!(averages.alpha(), 1.0);
         assert!((averages.delta() - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alpha_can_follow_entropy_or_the_steps_alone() {
+        let alphas = |alpha_follows, entropy_target| {
+            let mut averages =
+                Averages::new(Schedule { ema: 1.0, alpha_follows, entropy_target, ..Schedule::default() });
+            let mut of = |entropy: f64, rate: f64| {
+                update(&mut averages, &[rate, rate], entropy);
+                averages.alpha()
+            };
+            [(2.0, 1.0), (1.5, 0.0), (0.9, 1.0), (2.5, 0.0)].map(|(entropy, rate)| of(entropy, rate))
+        };
+        let auto = EntropyTarget::Named(Auto::Auto);
+        // Half way from 2 nats to 1 it is half way from 3 to 1.
+        assert_eq!(alphas(AlphaFollows::Entropy, auto), [3.0, 2.0, 1.0, 3.0]);
+        assert_eq!(alphas(AlphaFollows::Entropy, EntropyTarget::Nats(2.5)), [1.0; 4], "there is nothing to lose");
+        let wanted = [3.0, 3.0 - 2_f64.ln(), 3.0 - 3_f64.ln(), 3.0 - 4_f64.ln()];
+        let got = alphas(AlphaFollows::LogSteps, auto);
+        assert!(got.iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() < 1e-12), "{got:?}");
     }
 
     #[test]

@@ -70,6 +70,12 @@ impl Store {
                 .execute(tx.connection())
                 .await?;
         }
+        // A trial of a sweep that a client has begin is not the sweep's to begin any more.
+        sqlx::query("update sweep_trial set released_at = $2 where job_id = $1 and released_at is null")
+            .bind(id.to_string())
+            .bind(now.0)
+            .execute(tx.connection())
+            .await?;
         move_job(tx.connection(), id, &Transition::to(JobStatus::Queued, "resumed by a client"), now).await?;
         tx.commit().await?;
         self.job(id).await

@@ -74,6 +74,7 @@ migrations! {
     "0043_hosts_of_jobs",
     "0044_history",
     "0045_pools",
+    "0046_sweeps",
 }
 
 /// What sqlx calls this database.

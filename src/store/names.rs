@@ -11,7 +11,7 @@ use super::{Result, Store, StoreError};
 use crate::job::id::InvalidId;
 use crate::job::{
     ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, LaunchId, ModelId,
-    RolloutSetId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    RolloutSetId, SweepId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 
 /// What follows a name to mean the newest that has it.
@@ -76,6 +76,7 @@ impl Identified for EvaluationId {}
 impl Identified for ExportId {}
 impl Identified for FileId {}
 impl Identified for LaunchId {}
+impl Identified for SweepId {}
 impl Identified for RolloutSetId {}
 impl Identified for UploadId {}
 impl Identified for WebhookDeliveryId {}

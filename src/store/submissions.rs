@@ -138,7 +138,7 @@ pub(super) struct Submissions {
 
 /// What is to be written.
 #[derive(Debug)]
-struct Request {
+pub(super) struct Request {
     new: NewJob,
     /// Written before its turn comes, for others wait while it is written to the disk.
     texts: Texts,
@@ -186,6 +186,16 @@ impl Texts {
 }
 
 impl Request {
+    /// Of a job that comes from no other one and that no key stands for.
+    pub fn of(new: NewJob, project: String, now: Timestamp) -> Result<Self> {
+        Ok(Self { texts: Texts::of(&new)?, new, origin: None, key: None, project, now })
+    }
+
+    /// What it refers to.
+    pub fn inputs(&self) -> impl Iterator<Item = (JobId, &Input)> {
+        self.new.inputs.iter().map(|input| (self.new.id, input))
+    }
+
     /// The row that it makes.
     fn into_row(self) -> JobRow {
         let Self { new, origin, now, .. } = self;
@@ -332,10 +342,10 @@ impl Store {
             results.push(result);
         }
         if !made.is_empty() {
-            insert_jobs(tx.connection(), &made).await?;
+            let submitted = Transition::to(JobStatus::Queued, "submitted");
+            insert_jobs(tx.connection(), &made, &submitted).await?;
         }
-        let inputs: Vec<(JobId, &Input)> =
-            made.iter().flat_map(|made| made.new.inputs.iter().map(|input| (made.new.id, input))).collect();
+        let inputs: Vec<(JobId, &Input)> = made.iter().flat_map(|made| made.inputs()).collect();
         insert_inputs(tx.connection(), &inputs).await?;
         for Request { new, origin, now, .. } in made {
             if let Some(set) = &new.rollout_set {
@@ -382,8 +392,12 @@ impl Store {
     }
 }
 
-/// Writes the rows of jobs and the first event of each.
-async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> Result<()> {
+/// Writes the rows of jobs and the first event of each, which says what they begin as.
+pub(super) async fn insert_jobs(
+    connection: &mut AnyConnection,
+    requests: &[&Request],
+    first: &Transition,
+) -> Result<()> {
     let mut jobs = Statement::new(
         "insert into job (id, kind, name, status, priority, objective, spec, spec_resolved, metadata, budget,
                           spec_digest, steps, created_at, updated_at, devices, hosts, least_devices, pool, memory_bytes,
@@ -394,7 +408,7 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
         row.bind(new.id.to_string())
             .bind(work.kind().as_str())
             .bind(&new.attributes.name)
-            .bind(JobStatus::Queued.as_str())
+            .bind(first.to.as_str())
             .bind(new.attributes.priority)
             .bind(work.objective().unwrap_or_default())
             .bind(&texts.spec)
@@ -423,7 +437,7 @@ async fn insert_jobs(connection: &mut AnyConnection, requests: &[&Request]) -> R
     if !labelled.is_empty() {
         find_by_metadata(connection, &labelled).await?;
     }
-    let event = Transition::to(JobStatus::Queued, "submitted").event();
+    let event = first.event();
     let data = write_json(&event.body)?;
     let mut events = Statement::new("insert into event (id, job_id, seq, type, level, message, data, created_at) ");
     events.rows(requests, |row, Request { new, now, .. }| {

@@ -150,8 +150,15 @@ impl Stock<'_> {
         for checkpoint in &claim.resume {
             resume.push(patiently(|| self.ledger.place().fetch(checkpoint)).await.map_err(failed)?);
         }
+        // Ranks may have processors of several kinds, whose sums must be the same.
+        let products = match &actor.device {
+            Device::Cpu if claim.spec.common.resources.devices == 1 => {
+                crate::engine::products(actor.precision, &resume)
+            }
+            _ => actor.products,
+        };
         Ok(Job {
-            actor,
+            actor: ActorSpec { products, ..actor },
             name: claim.attributes.name.clone(),
             description: claim.spec.to_value(&claim.attributes),
             spec: training.clone(),
@@ -186,6 +193,7 @@ impl Stock<'_> {
             bases: None,
             directory: self.ledger.files().job(claim.lease.job),
             precision,
+            products: precision.into(),
             device: device.clone(),
             collective: Arc::new(Alone),
         })

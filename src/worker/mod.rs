@@ -19,6 +19,7 @@ mod rendezvous;
 mod result;
 pub mod space;
 pub mod supervisor;
+pub mod sweeps;
 mod tending;
 pub mod time;
 

@@ -166,7 +166,8 @@ def p3o_loss(spec, step, credit, frozen):
             for t, l in enumerate(own):
                 difference = l - step.behavior[i][t]
                 k3 = difference + math.exp(max(-10.0, min(10.0, -difference))) - 1.0
-                total += (1 - ess) * k3 - min(ratios[at], ess) * credit[i] * l - spec["entropy_coef"] * entropies[i][t]
+                total += spec.get("behavior_coef", 1.0) * (1 - ess) * k3 - min(ratios[at], ess) * credit[i] * l
+                total -= spec.get("entropy_coef", 0.0) * entropies[i][t]
                 at += 1
         return total / at
 
@@ -223,6 +224,7 @@ CASES = [
     ("policy_gradient", {"advantage": "group_std", "correction": "masked", "cap": 1.2, "ratio": "sequence"}),
     ("policy_gradient", {"advantage": "rloo", "correction": "importance", "ratio": "sequence", "entropy_coef": 0.02}),
     ("p3o", {"entropy_coef": 0.05}),
+    ("p3o", {"behavior_coef": 0.25}),
     ("vopd", {"baseline": "full", "reward_floor": -0.4}),
     ("vopd", {"baseline": "none", "reward_floor": -0.4}),
 ]

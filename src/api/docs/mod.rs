@@ -25,11 +25,12 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 24] = [
+const PAGES: [(&str, &str); 25] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
     ("objectives", "Objectives"),
+    ("EXPERIMENTS", "Experiments"),
     ("data", "Data sets"),
     ("DATASETS", "Data sets by example"),
     ("VERIFIERS", "Verifiers"),

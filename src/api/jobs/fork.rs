@@ -104,7 +104,8 @@ impl ForkJob {
         if let Some(name) = self.name {
             spec["name"] = Value::from(name);
         }
-        apply(&mut spec, self.patch).map_err(|error| Problem::invalid(vec![error]).with_code("patch_failed"))?;
+        apply(&mut spec, self.patch, |index| format!("/patch/{index}"))
+            .map_err(|error| Problem::invalid(vec![error]).with_code("patch_failed"))?;
         Ok(spec)
     }
 }
@@ -126,12 +127,13 @@ fn start(from: Option<&str>, row: &JobRow) -> Result<Option<Value>, Problem> {
     }
 }
 
-/// Applies a JSON Patch; an error points at the operation. Operations go one by one, because copies of copies could
+/// Applies a JSON Patch; an error points `at` the operation. Operations go one by one, because copies of copies could
 /// otherwise grow a document beyond all bounds before anyone looks.
-fn apply(spec: &mut Value, patch: Vec<Value>) -> Result<(), FieldError> {
-    let failed = |index: usize, detail: String| FieldError::new(format!("/patch/{index}"), "patch_failed", detail);
+pub fn apply(spec: &mut Value, patch: Vec<Value>, at: impl Fn(usize) -> String) -> Result<(), FieldError> {
+    let failed = |index: usize, detail: String| FieldError::new(at(index), "patch_failed", detail);
     if patch.len() > MAX_OPERATIONS {
-        return Err(FieldError::new("/patch", "out_of_range", format!("takes at most {MAX_OPERATIONS} operations")));
+        let detail = format!("there are {} operations, and at most {MAX_OPERATIONS} are taken", patch.len());
+        return Err(FieldError::new(at(MAX_OPERATIONS), "out_of_range", detail));
     }
     for (index, operation) in patch.into_iter().enumerate() {
         let operation: json_patch::PatchOperation =
@@ -163,7 +165,7 @@ mod tests {
 
     fn patched(patch: Value) -> Result<Value, FieldError> {
         let mut spec = json!({"seed": 7, "train": {"steps": 10}, "metadata": {"a": "b"}});
-        apply(&mut spec, patch.as_array().unwrap().clone()).map(|()| spec)
+        apply(&mut spec, patch.as_array().unwrap().clone(), |index| format!("/patch/{index}")).map(|()| spec)
     }
 
     #[test]

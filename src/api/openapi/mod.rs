@@ -39,6 +39,7 @@ struct Skeleton;
 /// What the tags mean, in the order of the documentation; those without a route are left out.
 const TAGS: &[(&str, &str)] = &[
     ("jobs", "Submit, follow and end training jobs"),
+    ("sweeps", "Run one spec in several configurations and with several seeds, and compare them"),
     ("evaluations", "Measure models on held-out rows and compare them prompt by prompt"),
     ("rollouts", "Sample and score without training; browse, analyse and keep completions"),
     ("datasets", "Upload rows to train and evaluate on"),

@@ -29,7 +29,7 @@ use crate::engine::cpu::Cpu;
 use crate::engine::cuda::{Cuda, Peaks};
 use crate::engine::device::{self, Device};
 use crate::engine::kernels::buffer::release_free;
-use crate::engine::kernels::{Instructions, form, gemm, instructions, restrict};
+use crate::engine::kernels::{Instructions, form, gemm, instructions, restrict, trial};
 use crate::engine::ops::fallback;
 use crate::job::spec::{Masters, MomentState, OptimizerKind, OptimizerSpec, Precision, SampledCache};
 
@@ -215,7 +215,7 @@ const EMULATED: &str = "emulated";
 
 impl From<Compute> for gemm::Precision {
     fn from(compute: Compute) -> Self {
-        Precision::from(compute).into()
+        trial::quickest(compute.into())
     }
 }
 
@@ -372,6 +372,7 @@ fn measure_on<B: Backend>(
     if args.wants(Kind::Step) {
         add(String::from("a GRPO step"), &|bench| Ok(vec![bench.grpo_step()?]))?;
     }
+    let ways = [true, false].map(|is_few| form::way(trial::quickest(Precision::Bf16), is_few).name());
     Ok(Report {
         version: env!("ANNEAL_BUILD"),
         date: clock::now().rfc3339(),
@@ -379,7 +380,7 @@ fn measure_on<B: Backend>(
             cpu: machine::cpu(),
             cores: rayon::current_num_threads(),
             instructions: instructions().name(),
-            bf16: report::Bf16Products { few_rows: form::way(true).name(), many_rows: form::way(false).name() },
+            bf16: report::Bf16Products { few_rows: ways[0], many_rows: ways[1] },
             gpu,
         },
         model: args.model.clone(),

@@ -37,7 +37,7 @@ pub struct Machine {
     pub cores: usize,
     /// The widest instructions that the kernels use.
     pub instructions: &'static str,
-    /// How products of bf16 are computed: `own` by an instruction for them, or `widened` to f32.
+    /// How products of bf16 are computed: `own` by an instruction for pairs of them, or these `widened` to f32; in matrix `tiles`.
     pub bf16: Bf16Products,
     /// The GPU that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]

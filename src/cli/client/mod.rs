@@ -159,6 +159,10 @@ impl Client {
         self.json(&self.ask("POST", path, None, Some(&key))?)
     }
 
+    pub fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.json(&self.ask("PATCH", path, Some(body), None)?)
+    }
+
     pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.json(&self.ask("DELETE", path, None, None)?)
     }

@@ -162,9 +162,9 @@ unsafe fn scores_tile<S: Lanes, T: Kept, const N: usize>(queries: &Queries<'_, T
             let mut sums = [[S::splat(0.0); 4]; N];
             for d in 0..width {
                 for (n, sums) in sums.iter_mut().enumerate() {
-                    let query = S::splat(*queries.queries.as_ptr().add(n * width + d));
+                    let query = S::spread(queries.queries.as_ptr().wrapping_add(n * width + d));
                     for (sum, column) in sums.iter_mut().zip(columns) {
-                        *sum = S::fma(query, T::load::<S>(column.add(d * LANES)), *sum);
+                        *sum = S::fma(query, T::load::<S>(column.wrapping_add(d * LANES)), *sum);
                     }
                 }
             }
@@ -247,9 +247,9 @@ unsafe fn products<S: Lanes, T: Kept, const N: usize>(rows: *const f32, width: u
     unsafe {
         let mut sums = [S::splat(0.0); N];
         for d in 0..width {
-            let column = T::load::<S>(columns.add(d * LANES));
+            let column = T::load::<S>(columns.wrapping_add(d * LANES));
             for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = S::fma(S::splat(*rows.add(n * width + d)), column, *sum);
+                *sum = S::fma(S::spread(rows.wrapping_add(n * width + d)), column, *sum);
             }
         }
         sums
@@ -273,10 +273,10 @@ unsafe fn weighted<S: Lanes, T: Kept, const N: usize, const VECTORS: usize>(
             let from = value(j);
             let mut values = [S::splat(0.0); VECTORS];
             for (v, value) in values.iter_mut().enumerate() {
-                *value = T::load::<S>(from.add(v * LANES));
+                *value = T::load::<S>(from.wrapping_add(v * LANES));
             }
             for (n, sums) in sums.iter_mut().enumerate() {
-                let weight = S::splat(*weights.as_ptr().add(n * row + j));
+                let weight = S::spread(weights.as_ptr().wrapping_add(n * row + j));
                 for (sum, value) in sums.iter_mut().zip(values) {
                     *sum = S::fma(weight, value, *sum);
                 }
@@ -438,7 +438,7 @@ unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &T
                     let to = sums.as_mut_ptr().add(j * padded + column);
                     let mut sum = S::load(to);
                     for n in 0..N {
-                        let weight = S::splat(*weights.as_ptr().add(n * row + j));
+                        let weight = S::spread(weights.as_ptr().wrapping_add(n * row + j));
                         sum = S::fma(weight, S::load(rows.as_ptr().add(n * padded + column)), sum);
                     }
                     S::store(to, sum);

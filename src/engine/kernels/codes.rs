@@ -192,10 +192,10 @@ impl Codes {
             match precision {
                 Precision::F32 => fill(self.steps(panel, steps), out),
                 #[cfg(target_arch = "x86_64")]
-                Precision::Bf16 if instructions() == Instructions::Avx512Bf16 => {
+                _ if instructions() == Instructions::Avx512Bf16 => {
                     fill_pairs(self.steps(panel, steps), out);
                 }
-                Precision::Bf16 => fill_widened(self.steps(panel, steps), out),
+                _ => fill_widened(self.steps(panel, steps), out),
             }
         }
     }

@@ -425,6 +425,30 @@ impl<'a> Left<'a> {
         (room, 1, width)
     }
 
+    /// Some words of some rows, those of a row one after the other, in `room` where they lie in another way; with what lies
+    /// between rows and between steps.
+    pub(super) fn upright<'r>(
+        &'r self,
+        rows: Range<usize>,
+        words: Range<usize>,
+        room: &'r mut Vec<f32>,
+    ) -> (&'r [f32], usize, usize) {
+        if self.step_stride == 1 {
+            return self.part(rows.start, words.start);
+        }
+        let width = words.len();
+        room.resize(rows.len() * width, 0.0);
+        // Some rows at a time, so that what is written stays in the cache from word to word.
+        for (block, out) in room.chunks_mut(PANEL * width).enumerate() {
+            let (first, count) = (rows.start + block * PANEL, out.len() / width);
+            for (at, word) in words.clone().enumerate() {
+                let own = &self.part(first, word).0[..count];
+                out.iter_mut().skip(at).step_by(width).zip(own).for_each(|(out, word)| *out = *word);
+            }
+        }
+        (room, width, 1)
+    }
+
     /// Its last word is there; it has one.
     pub(super) fn check(&self) {
         let depth = self.precision.words(self.depth);

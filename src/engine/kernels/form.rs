@@ -1,11 +1,13 @@
-//! How products of bf16 are computed. Every way gives the same bits (but for numbers below 2^-126, see `kernels::words`), so
-//! that the quickest one can be taken, which differs from processor to processor: on some the instruction for pairs of bf16
-//! is twice as fast as products in f32, on others half as fast.
+//! How products of bf16 are computed. They are summed in one of two orders, from pair to pair or from tile to tile
+//! ([`Precision`]). Every way of an order gives the same bits (but for numbers below 2^-126, see `kernels::words`), so that the
+//! quickest one can be taken, which differs from processor to processor: on some the instruction for pairs of bf16 is twice as
+//! fast as products in f32, on others half as fast, and some have matrix tiles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::lanes::Lanes;
-use super::{Instructions, dispatched, instructions};
+use super::precision::Precision;
+use super::{Instructions, dispatched, instructions, tiles};
 
 /// How words of a product are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,30 +18,51 @@ pub enum Way {
     Own,
     /// Pairs of bf16, widened to f32.
     Widened,
+    /// Tiles of bf16, by the processor's own instruction.
+    Tiles,
+    /// The same, widened to f32.
+    WidenedTiles,
 }
 
 impl Way {
+    /// Whether sums go on from tile to tile.
+    pub(super) fn is_tiled(self) -> bool {
+        matches!(self, Self::Tiles | Self::WidenedTiles)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "f32",
             Self::Own => "own",
             Self::Widened => "widened",
+            Self::Tiles => "tiles",
+            Self::WidenedTiles => "widened_tiles",
         }
     }
 }
 
-/// Whether pairs are widened though the processor multiplies them itself: for few rows, and for many.
-static WIDENS: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+/// Whether numbers are widened though the processor multiplies them itself: pairs and tiles, for few rows and for many.
+static WIDENS: [[AtomicBool; 2]; 2] = [const { [const { AtomicBool::new(false) }; 2] }; 2];
 
-/// How pairs of bf16 are multiplied where there are few rows, or many.
-pub fn way(is_few: bool) -> Way {
-    let widens = WIDENS[usize::from(!is_few)].load(Ordering::Relaxed);
-    if instructions() == Instructions::Avx512Bf16 && !widens { Way::Own } else { Way::Widened }
+fn widens(precision: Precision, is_few: bool) -> &'static AtomicBool {
+    &WIDENS[usize::from(precision == Precision::Bf16Tiled)][usize::from(!is_few)]
 }
 
-/// Has pairs of bf16 multiplied in a way from now on, where the processor has a choice; for tests and comparisons.
-pub fn set(is_few: bool, way: Way) {
-    WIDENS[usize::from(!is_few)].store(way == Way::Widened, Ordering::Relaxed);
+/// How products are computed where there are few rows, or many.
+pub fn way(precision: Precision, is_few: bool) -> Way {
+    let widens = widens(precision, is_few).load(Ordering::Relaxed);
+    match precision {
+        Precision::F32 => Way::Plain,
+        Precision::Bf16 if instructions() == Instructions::Avx512Bf16 && !widens => Way::Own,
+        Precision::Bf16 => Way::Widened,
+        Precision::Bf16Tiled if tiles::are_there() && !widens => Way::Tiles,
+        Precision::Bf16Tiled => Way::WidenedTiles,
+    }
+}
+
+/// Has numbers widened or not from now on, where the processor has a choice; for tests and comparisons.
+pub fn widen_products(precision: Precision, is_few: bool, widen: bool) {
+    widens(precision, is_few).store(widen, Ordering::Relaxed);
 }
 
 /// The numbers of the high and of the low halves of words.

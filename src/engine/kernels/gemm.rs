@@ -1,5 +1,5 @@
 //! Matrix products. Every number of a result is one chain `((0 + a_0 b_0) + a_1 b_1) + ...` over the inner dimension
-//! in ascending order (in bf16: over pairs), whatever the shapes, blocks and threads are. So a row of a product is the
+//! in ascending order (in bf16: over pairs, or over tiles), whatever the shapes, blocks and threads are. So a row of a product is the
 //! same bits alone, in a batch, in a chunk, or packed with other sequences; and a product that is added to what is
 //! there goes on with the chain, so that sums over micro-batches do not depend on where they were cut.
 //!
@@ -16,6 +16,7 @@ use super::dispatched;
 pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
 use super::form::{self, Way};
 use super::lanes::{LANES, Lanes};
+use super::tiles::Tiled;
 use super::words::{Factor, Multiply, Plain, Widened};
 
 /// Inner steps of a block: a panel's block stays in the first-level cache.
@@ -140,8 +141,10 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     let width = panels_of_task(panels, row_tasks, threads);
     let panel_tasks = panels.div_ceil(width);
     let is_few = left.rows <= FUSED_ROWS;
-    let way = if left.precision.is_paired() { form::way(is_few) } else { Way::Plain };
+    let way = form::way(left.precision, is_few);
     let block_depth = block_depth(left.rows, right, way);
+    // Codes are decoded as they are multiplied.
+    let fuses = is_few && !way.is_tiled();
     // Many rows are widened once for all of a task's products.
     let widens = way == Way::Widened && !is_few;
     let task = |index: usize| {
@@ -152,16 +155,16 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
         for begin in (0..depth).step_by(block_depth) {
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
-            let (left, row_stride, step_stride) = if widens {
-                left.widened(rows.clone(), steps.clone(), &mut of_left)
-            } else {
-                left.part(rows.start, steps.start)
+            let (left, row_stride, step_stride) = match way {
+                _ if widens => left.widened(rows.clone(), steps.clone(), &mut of_left),
+                Way::Tiles | Way::WidenedTiles => left.upright(rows.clone(), steps.clone(), &mut of_left),
+                _ => left.part(rows.start, steps.start),
             };
             for panel in columns.clone() {
                 let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
                 let (before, column, own, right) = parts[of];
                 let panel = panel - before;
-                let words = right.part(panel, depth, steps.clone(), Some(&mut decoded).filter(|_| !is_few));
+                let words = right.part(panel, depth, steps.clone(), Some(&mut decoded).filter(|_| !fuses));
                 let block = Block {
                     rows: rows.len(),
                     left,
@@ -213,7 +216,7 @@ fn block_depth(rows: usize, right: &[Right<'_>], way: Way) -> usize {
     let has_codes = right.iter().any(|right| matches!(right, Right::Codes(..)));
     match rows {
         rows if way == Way::Widened && rows > FUSED_ROWS => DECODED / 2,
-        rows if has_codes && rows > FUSED_ROWS => DECODED,
+        rows if has_codes && (rows > FUSED_ROWS || way.is_tiled()) => DECODED,
         rows if rows <= 4 * TILE => WHOLE_DEPTH,
         _ => DEPTH,
     }
@@ -284,6 +287,13 @@ struct Block<'a> {
 impl Block<'_> {
     /// Tile by tile.
     unsafe fn run(&self, out: *mut f32, stride: usize) {
+        if let Part::Words(right) = self.right
+            && self.way.is_tiled()
+        {
+            let Self { rows, left, row_stride, steps: words, columns, fresh, .. } = *self;
+            let tiled = Tiled { rows, left, row_stride, right, words, columns, fresh };
+            return unsafe { tiled.run(self.way == Way::Tiles, out, stride) };
+        }
         let tiles = self.rows.div_ceil(TILE);
         for tile in 0..tiles {
             let rows = split(self.rows, tiles, tile);
@@ -326,9 +336,24 @@ impl Block<'_> {
                 (Part::Codes(codes), Way::Own) => bf16::tile_codes(self, codes, out, stride),
                 #[cfg(not(target_arch = "x86_64"))]
                 (_, Way::Own) => unreachable!("no such instruction"),
+                (_, Way::Tiles | Way::WidenedTiles) => unreachable!("these have blocks of their own"),
             }
         }
     }
+}
+
+/// Does something with the sums of each row of a tile, written out row by row: a loop over twelve rows is unrolled at the highest
+/// level of optimization alone, and one that is not keeps the sums in memory, which takes four times as long.
+macro_rules! by_row {
+    ($sums:ident, |$row:ident, $own:ident| $body:block) => {
+        by_row!($sums, $row, $own, $body, [0 1 2 3 4 5 6 7 8 9 10 11])
+    };
+    ($sums:ident, $row:ident, $own:ident, $body:block, [$($number:literal)*]) => {$(
+        if let Some($own) = $sums.get_mut($number) {
+            let $row: usize = $number;
+            $body
+        }
+    )*};
 }
 
 /// `ROWS x (VECTORS * LANES)` sums in registers.
@@ -345,11 +370,11 @@ unsafe fn sums<M: Multiply, F: Factor<M>, const ROWS: usize, const VECTORS: usiz
         let out = out.add(first * stride + column);
         let mut sums = [[M::S::splat(0.0); VECTORS]; ROWS];
         if !block.fresh {
-            for (row, sums) in sums.iter_mut().enumerate() {
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    *sum = M::S::load(out.add(row * stride + v * LANES));
+            by_row!(sums, |row, own| {
+                for (v, sum) in own.iter_mut().enumerate() {
+                    *sum = M::S::load(out.wrapping_add(stride.wrapping_mul(row) + v * LANES));
                 }
-            }
+            });
         }
         // Three rows share a pointer, because an address is a pointer and a stride times 1 or 2: a pointer for each row
         // would not fit the registers, and one for all would be a chain of additions as long as the products take.
@@ -369,22 +394,22 @@ unsafe fn sums<M: Multiply, F: Factor<M>, const ROWS: usize, const VECTORS: usiz
                 for (v, word) in words.iter_mut().enumerate().skip(1) {
                     *word = right.word(step, half + v, shared[v]);
                 }
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let factor = M::spread(thirds[row / 3].add(row % 3 * block.row_stride));
-                    for (sum, word) in sums.iter_mut().zip(words) {
+                by_row!(sums, |row, own| {
+                    let factor = M::spread(thirds[row / 3].wrapping_add(block.row_stride.wrapping_mul(row % 3)));
+                    for (sum, word) in own.iter_mut().zip(words) {
                         *sum = M::add(factor, word, *sum);
                     }
-                }
+                });
                 for pointer in &mut thirds {
                     *pointer = pointer.wrapping_add(block.step_stride);
                 }
             }
         }
-        for (row, sums) in sums.iter().enumerate() {
-            for (v, sum) in sums.iter().enumerate() {
-                M::S::store(out.add(row * stride + v * LANES), *sum);
+        by_row!(sums, |row, own| {
+            for (v, sum) in own.iter().enumerate() {
+                M::S::store(out.wrapping_add(stride.wrapping_mul(row) + v * LANES), *sum);
             }
-        }
+        });
     }
 }
 

@@ -22,6 +22,11 @@ pub const PANEL: usize = 2 * LANES;
 pub unsafe trait Lanes: Copy {
     type V: Copy;
     unsafe fn splat(x: f32) -> Self::V;
+    /// One number in memory.
+    #[inline(always)]
+    unsafe fn spread(from: *const f32) -> Self::V {
+        unsafe { Self::splat(*from) }
+    }
     unsafe fn load(from: *const f32) -> Self::V;
     unsafe fn store(to: *mut f32, v: Self::V);
     /// Whole numbers of 8 bits.
@@ -57,6 +62,11 @@ pub unsafe trait Lanes: Copy {
     }
 }
 
+/// All lanes. Loads and stores with a mask are plain ones where all of it is set, but without the checks that builds with debug assertions
+/// make of pointers, which would have the sums of an inner loop written to memory in each round.
+#[cfg(target_arch = "x86_64")]
+pub(super) const ALL: __mmask16 = 0xffff;
+
 /// 512-bit registers.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
@@ -70,12 +80,16 @@ unsafe impl Lanes for Avx512 {
         unsafe { _mm512_set1_ps(x) }
     }
     #[inline(always)]
+    unsafe fn spread(from: *const f32) -> __m512 {
+        unsafe { _mm512_broadcastss_ps(_mm_load_ss(from)) }
+    }
+    #[inline(always)]
     unsafe fn load(from: *const f32) -> __m512 {
-        unsafe { _mm512_loadu_ps(from) }
+        unsafe { _mm512_maskz_loadu_ps(ALL, from) }
     }
     #[inline(always)]
     unsafe fn store(to: *mut f32, v: __m512) {
-        unsafe { _mm512_storeu_ps(to, v) }
+        unsafe { _mm512_mask_storeu_ps(to, ALL, v) }
     }
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> __m512 {
@@ -157,20 +171,24 @@ unsafe impl Lanes for Avx2 {
         unsafe { [_mm256_set1_ps(x); 2] }
     }
     #[inline(always)]
+    unsafe fn spread(from: *const f32) -> Self::V {
+        unsafe { [_mm256_broadcastss_ps(_mm_load_ss(from)); 2] }
+    }
+    #[inline(always)]
     unsafe fn load(from: *const f32) -> Self::V {
-        unsafe { [_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))] }
+        unsafe { [_mm256_loadu_ps(from), _mm256_loadu_ps(from.wrapping_add(8))] }
     }
     #[inline(always)]
     unsafe fn store(to: *mut f32, v: Self::V) {
         unsafe {
             _mm256_storeu_ps(to, v[0]);
-            _mm256_storeu_ps(to.add(8), v[1]);
+            _mm256_storeu_ps(to.wrapping_add(8), v[1]);
         }
     }
     #[inline(always)]
     unsafe fn load_i8(from: *const i8) -> Self::V {
         let half = |from: *const i8| unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()))) };
-        unsafe { [half(from), half(from.add(8))] }
+        [half(from), half(from.wrapping_add(8))]
     }
     #[inline(always)]
     unsafe fn load_bf16(from: *const u16) -> Self::V {
@@ -178,7 +196,7 @@ unsafe impl Lanes for Avx2 {
             let words = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
             _mm256_castsi256_ps(_mm256_slli_epi32::<16>(words))
         };
-        unsafe { [half(from), half(from.add(8))] }
+        [half(from), half(from.wrapping_add(8))]
     }
     #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

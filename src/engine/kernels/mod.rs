@@ -16,6 +16,7 @@ pub mod narrow;
 pub mod pages;
 mod precision;
 pub mod rows;
+pub mod tiles;
 pub mod trial;
 pub mod update;
 mod words;

@@ -7,9 +7,15 @@ use crate::job::spec;
 pub enum Precision {
     #[default]
     F32,
-    /// bf16, two inner steps to a word.
+    /// bf16, two inner steps to a word; sums go on from pair to pair.
     Bf16,
+    /// bf16 in the same words; sums go on from block to block of [`TILED`] words, each of which has partial sums of its own,
+    /// as matrix tiles add (`kernels::tiles`).
+    Bf16Tiled,
 }
+
+/// Words of a block of the inner dimension that is summed by itself.
+pub(super) const TILED: usize = 16;
 
 impl From<spec::Precision> for Precision {
     fn from(precision: spec::Precision) -> Self {
@@ -23,7 +29,7 @@ impl From<spec::Precision> for Precision {
 impl Precision {
     /// Whether words hold pairs of bf16.
     pub(super) fn is_paired(self) -> bool {
-        self == Self::Bf16
+        self != Self::F32
     }
 
     /// Words for `depth` inner steps.

@@ -1,11 +1,13 @@
 //! Which way of computing products of bf16 is the quicker one here.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::buffer::Buffer;
-use super::form::{Way, set, way};
+use super::form::{Way, way, widen_products};
 use super::gemm::{Left, Panels, Precision, View, product};
-use super::{Instructions, instructions};
+use super::{Instructions, instructions, tiles};
+use crate::job::spec;
 
 /// Rows of the products that are measured: as in sampling, and as in training.
 const ROWS: [usize; 2] = [4, 96];
@@ -13,37 +15,85 @@ const ROWS: [usize; 2] = [4, 96];
 const DEPTH: usize = 256;
 /// How often each is measured, of which the best counts.
 const TRIES: usize = 5;
-/// The instruction is taken unless it is clearly slower.
+/// What is usual is taken unless it is clearly slower.
 const CLEARLY: f64 = 1.1;
 
-/// Measures both ways for a few milliseconds, on this thread, and takes the quicker one from now on. At the start of a process, before it
-/// computes. Returns what is taken for few rows and for many.
-pub fn choose() -> [Way; 2] {
-    if instructions() == Instructions::Avx512Bf16 {
-        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let measured = alone.map(|alone| alone.install(|| ROWS.map(measure)));
-        for (is_few, [own, widened]) in [true, false].into_iter().zip(measured.into_iter().flatten()) {
-            let slower = own.as_secs_f64() > CLEARLY * widened.as_secs_f64();
-            set(is_few, if slower { Way::Widened } else { Way::Own });
-        }
+/// Whether there are tiles, which are several times as fast as all else.
+static TILED: AtomicBool = AtomicBool::new(false);
+
+/// What products are computed in where nothing says how bf16 is to be summed.
+pub fn quickest(precision: spec::Precision) -> Precision {
+    match precision {
+        spec::Precision::Bf16 if TILED.load(Ordering::Relaxed) => Precision::Bf16Tiled,
+        precision => precision.into(),
     }
-    [way(true), way(false)]
+}
+
+/// Measures the ways of each order for a few milliseconds, on this thread, and takes the quicker ones from now on. At the start of a
+/// process, before it computes. Which order new jobs have depends on the processor alone, so that two runs of a job on one machine
+/// have the same bits. Returns what is taken for few rows and for many.
+pub fn choose() -> [Way; 2] {
+    let has_pairs = instructions() == Instructions::Avx512Bf16;
+    // A pool of its own: the one that all share is made later, once.
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    if let Ok(alone) = alone
+        && (has_pairs || tiles::are_there())
+    {
+        alone.install(|| {
+            settle(Precision::Bf16);
+            if tiles::are_there() && !tiles_are_right() {
+                tracing::warn!(
+                    "matrix tiles of this processor add in another order than is documented, and are not used"
+                );
+                tiles::take(false);
+            }
+            if tiles::are_there() {
+                settle(Precision::Bf16Tiled);
+            }
+        });
+    }
+    TILED.store(tiles::are_there(), Ordering::Relaxed);
+    [true, false].map(|is_few| way(quickest(spec::Precision::Bf16), is_few))
+}
+
+/// Widens the numbers of products in this order or not, whatever is quicker for few rows and for many.
+fn settle(precision: Precision) {
+    let measured = ROWS.map(|rows| measure(rows, precision));
+    for (is_few, [own, widened]) in [true, false].into_iter().zip(measured) {
+        widen_products(precision, is_few, own.as_secs_f64() > CLEARLY * widened.as_secs_f64());
+    }
 }
 
 /// What a product of so many rows takes with the processor's own instruction, and widened.
-fn measure(rows: usize) -> [Duration; 2] {
+fn measure(rows: usize, precision: Precision) -> [Duration; 2] {
     let numbers: Vec<f32> = (0..DEPTH * DEPTH).map(|i| (i as f32 * 0.37).sin()).collect();
-    let right = Panels::transposed(&[&numbers[..]], DEPTH, Precision::Bf16);
-    let left = Left::rows(View::new(&numbers[..rows * DEPTH], DEPTH), Precision::Bf16);
+    let right = Panels::transposed(&[&numbers[..]], DEPTH, precision);
+    let left = Left::rows(View::new(&numbers[..rows * DEPTH], DEPTH), precision);
     let mut out = Buffer::new(rows * DEPTH);
     let mut best = [Duration::MAX; 2];
     for _ in 0..TRIES {
-        for (best, way) in best.iter_mut().zip([Way::Own, Way::Widened]) {
-            [true, false].into_iter().for_each(|is_few| set(is_few, way));
+        for (best, widen) in best.iter_mut().zip([false, true]) {
+            [true, false].into_iter().for_each(|is_few| widen_products(precision, is_few, widen));
             let began = Instant::now();
             product(&left, &right, &mut out, false);
             *best = began.elapsed().min(*best);
         }
     }
     best
+}
+
+/// Whether tiles give the bits that numbers widened to f32 do.
+fn tiles_are_right() -> bool {
+    // Two tiles of rows and a part of one, and a part of a tile at the end of the inner dimension and of the columns.
+    let (rows, depth, columns) = (37, 75, 45);
+    let numbers: Vec<f32> = (0..columns * depth).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
+    let right = Panels::transposed(&[&numbers[..]], depth, Precision::Bf16Tiled);
+    let left = Left::rows(View::new(&numbers[..rows * depth], depth), Precision::Bf16Tiled);
+    let [tiles, widened] = [false, true].map(|widen| {
+        widen_products(Precision::Bf16Tiled, false, widen);
+        let mut out = Buffer::new(rows * columns);
+        product(&left, &right, &mut out, false);
+        out
+    });
+    tiles.iter().zip(widened.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
 }

@@ -4,10 +4,11 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::lanes::Avx512;
+use super::lanes::{ALL, Avx512};
 use super::lanes::{LANES, Lanes, PANEL};
 
-/// How a word of the left factor is multiplied with words of the right one.
+/// How a word of the left factor is multiplied with words of the right one. Words are addressed and read without the
+/// checks that builds with debug assertions make of pointers: in the inner loop they cost half of the time.
 ///
 /// # Safety
 /// As of [`Lanes`].
@@ -35,7 +36,7 @@ unsafe impl<S: Lanes> Multiply for Plain<S> {
     const STEPS: usize = 1;
     #[inline(always)]
     unsafe fn spread(word: *const f32) -> S::V {
-        unsafe { S::splat(*word) }
+        unsafe { S::spread(word) }
     }
     #[inline(always)]
     unsafe fn load(words: *const f32) -> S::V {
@@ -67,7 +68,7 @@ unsafe impl<S: Lanes> Multiply for Widened<S> {
     const STEPS: usize = 2;
     #[inline(always)]
     unsafe fn spread(word: *const f32) -> S::V {
-        unsafe { S::splat(*word) }
+        unsafe { S::spread(word) }
     }
     #[inline(always)]
     unsafe fn load(words: *const f32) -> S::V {
@@ -102,11 +103,11 @@ unsafe impl Multiply for Pairs {
     const STEPS: usize = 2;
     #[inline(always)]
     unsafe fn spread(word: *const f32) -> __m512i {
-        unsafe { _mm512_set1_epi32(word.cast::<i32>().read_unaligned()) }
+        unsafe { _mm512_broadcastd_epi32(_mm_castps_si128(_mm_load_ss(word))) }
     }
     #[inline(always)]
     unsafe fn load(words: *const f32) -> __m512i {
-        unsafe { _mm512_loadu_si512(words.cast()) }
+        unsafe { _mm512_maskz_loadu_epi32(ALL, words.cast()) }
     }
     #[inline(always)]
     unsafe fn store(to: *mut f32, words: __m512i) {
@@ -160,6 +161,6 @@ unsafe impl<M: Multiply> Factor<M> for *const f32 {
     unsafe fn shared(self, _word: usize, _half: usize) {}
     #[inline(always)]
     unsafe fn word(self, word: usize, half: usize, (): ()) -> M::X {
-        unsafe { M::load(self.add(word * PANEL + half * LANES)) }
+        unsafe { M::load(self.wrapping_add(word.wrapping_mul(PANEL) + half * LANES)) }
     }
 }

@@ -9,7 +9,7 @@ pub mod head;
 mod layers;
 mod lengths;
 mod magnitudes;
-mod principal;
+pub mod principal;
 pub mod reader;
 pub mod weights;
 

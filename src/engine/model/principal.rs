@@ -30,16 +30,8 @@ struct Columns {
 /// nearest to `matrix: [rows, columns]`; each has the roots of the singular values. What a matrix has fewer of is zeros.
 pub fn factors(matrix: &[f32], columns: usize, rank: usize, stream: &Stream) -> [Vec<f32>; 2] {
     let rows = matrix.len() / columns;
-    let width = (rank + SPARE).min(rows).min(columns);
-    let matrix = Matrix { values: matrix, columns };
-    let random = (0..(columns * width) as u64).map(|index| stream.normal(index)).collect();
-    let mut own = Columns { values: random, width };
-    for _ in 0..ROUNDS {
-        own = matrix.transposed_times(&matrix.times(&own).orthonormal()).orthonormal();
-    }
-    let left = matrix.times(&own).orthonormal();
-    // `left^T matrix`, turned: [columns, width].
-    let right = matrix.transposed_times(&left);
+    let (left, right) = Matrix { values: matrix, columns }.largest(rank, stream);
+    let width = left.width;
     let (values, vectors) = eigen(right.gram(), width);
     let mut order: Vec<usize> = (0..width).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
@@ -59,7 +51,30 @@ pub fn factors(matrix: &[f32], columns: usize, rank: usize, stream: &Stream) -> 
     [a, b]
 }
 
+/// The share of the sum of a matrix's squares that its first singular vectors alone have: 1 where all rows point in one
+/// direction, at least one over the smaller of its sides; none of a matrix of zeros.
+pub fn first_share(matrix: &[f32], columns: usize, stream: &Stream) -> Option<f64> {
+    let whole: f64 = matrix.iter().map(|x| f64::from(*x).powi(2)).sum();
+    let (_, right) = Matrix { values: matrix, columns }.largest(1, stream);
+    let (values, _) = eigen(right.gram(), right.width);
+    (whole > 0.0).then(|| values.into_iter().fold(0.0, f64::max) / whole)
+}
+
 impl Matrix<'_> {
+    /// Orthonormal columns `L: [rows, width]` that span what is largest, and `M^T L`; of at least `rank`, if it has so many.
+    fn largest(self, rank: usize, stream: &Stream) -> (Columns, Columns) {
+        let (rows, columns) = (self.values.len() / self.columns, self.columns);
+        let width = (rank + SPARE).min(rows).min(columns);
+        let random = (0..(columns * width) as u64).map(|index| stream.normal(index)).collect();
+        let mut own = Columns { values: random, width };
+        for _ in 0..ROUNDS {
+            own = self.transposed_times(&self.times(&own).orthonormal()).orthonormal();
+        }
+        let left = self.times(&own).orthonormal();
+        let right = self.transposed_times(&left);
+        (left, right)
+    }
+
     fn times(self, x: &Columns) -> Columns {
         let width = x.width;
         let mut values = vec![0.0; self.values.len() / self.columns * width];
@@ -169,6 +184,27 @@ mod tests {
     fn product(left: &Columns, values: &[f64], right: &Columns) -> Vec<f64> {
         let pairs = left.values.chunks(left.width).flat_map(|l| right.values.chunks(right.width).map(move |r| (l, r)));
         pairs.map(|(l, r)| values.iter().zip(l).zip(r).map(|((value, l), r)| value * l * r).sum()).collect()
+    }
+
+    #[test]
+    fn the_share_of_the_first_singular_direction_is_that_of_its_square() {
+        let stream = Stream::new(1, Purpose::Geometry, 0);
+        // Rows and columns are turned, which changes no singular value: 3, 2, 1 and 0.5.
+        let turn = |at: usize, by: f32| [by.cos(), by.sin(), -by.sin(), by.cos()][at];
+        let (columns, values) = (6, [3.0_f32, 2.0, 1.0, 0.5]);
+        let mut matrix = vec![0.0_f32; 5 * columns];
+        for (at, value) in values.into_iter().enumerate() {
+            let (row, column) = (2 * (at / 2), 2 * (at / 2));
+            for (r, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let of = turn(2 * r + at % 2, 0.4) * turn(2 * c + at % 2, 1.1);
+                matrix[(row + r) * columns + column + c] += value * of;
+            }
+        }
+        let share = first_share(&matrix, columns, &stream).unwrap();
+        assert!((share - 9.0 / 14.25).abs() < 1e-6, "{share}");
+        let one: Vec<f32> = (0..40).map(|at| (at / 8 + 1) as f32 * (at % 8) as f32).collect();
+        assert!((first_share(&one, 8, &stream).unwrap() - 1.0).abs() < 1e-9, "all rows point in one direction");
+        assert_eq!(first_share(&[0.0; 12], 4, &stream), None);
     }
 
     /// A matrix is made of its singular values, and taken apart again.

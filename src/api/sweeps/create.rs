@@ -1,0 +1,263 @@
+//! `POST /v1/sweeps`
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::Sweep;
+use crate::api::App;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{JsonBody, read};
+use crate::api::imports::Pull;
+use crate::api::jobs::fork::apply;
+use crate::api::jobs::resolve::resolve;
+use crate::clock;
+use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
+use crate::job::{FieldError, SweepId};
+use crate::store::{NewSweep, NewTrial, Work};
+
+/// Bytes of all specs and patches of a sweep.
+const MOST_BYTES: usize = 8 << 20;
+/// Characters of a name.
+const MOST_NAME: usize = 200;
+
+/// A sweep to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSweep {
+    /// A name for people.
+    #[schema(max_length = 200)]
+    name: Option<String>,
+    /// The spec of a job, as `POST /v1/jobs` takes it.
+    #[schema(value_type = Object)]
+    spec: Value,
+    /// Named JSON Patches on the spec. With several kinds of changes every combination is tried.
+    #[serde(default)]
+    #[schema(value_type = Vec<SweepVariant>)]
+    variants: Vec<Variant>,
+    /// Values by JSON pointers into the spec.
+    #[serde(default)]
+    #[schema(value_type = Object, example = json!({"/optimizer/learning_rate": [0.0001, 0.0003]}))]
+    grid: BTreeMap<String, Vec<Value>>,
+    /// Draws from ranges.
+    #[schema(value_type = Option<SweepDraws>)]
+    random: Option<Random>,
+    /// Each configuration is tried with each of these.
+    #[schema(example = json!([1, 2, 3]))]
+    seeds: Vec<u64>,
+    /// How many of its jobs are queued or on a device at once, at most.
+    #[serde(default = "one")]
+    #[schema(minimum = 1, maximum = 1000)]
+    at_once: u32,
+    /// Where a finished job of this project has the same resolved spec, it answers, and nothing is done again.
+    #[serde(default)]
+    reuse: bool,
+}
+
+/// A JSON Patch with a name.
+#[derive(ToSchema)]
+#[allow(dead_code)]
+struct SweepVariant {
+    name: String,
+    /// Operations of RFC 6902.
+    #[schema(value_type = Vec<Object>)]
+    patch: Vec<Value>,
+}
+
+/// Draws from ranges, which depend on `seed` alone.
+#[derive(ToSchema)]
+#[allow(dead_code)]
+struct SweepDraws {
+    #[schema(minimum = 1, maximum = 1000)]
+    count: u32,
+    /// 0 where it is left out.
+    seed: Option<u64>,
+    /// By JSON pointers into the spec: `low`, `high`, with `log` evenly in the logarithm, with `whole` whole numbers.
+    #[schema(value_type = Object, example = json!({"/optimizer/learning_rate": {"low": 1e-5, "high": 1e-3, "log": true}}))]
+    ranges: BTreeMap<String, Value>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Create a sweep
+///
+/// Makes a job for every configuration and seed, at most 1000 in all, and puts the first `at_once` of them into the queue; the
+/// others are `paused` and follow, in their order, as these end. Every spec is checked before a job is made. A job of a sweep
+/// is a job like others: follow, pause, cancel and fork it by its id. With an `Idempotency-Key` header the same request can be
+/// repeated for 24 hours without making a second sweep.
+#[utoipa::path(
+    post,
+    path = "/v1/sweeps",
+    tag = "sweeps",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat")),
+    request_body = CreateSweep,
+    responses(
+        (status = 201, body = Sweep),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, there would be too many trials (`too_many_trials`), or a changed spec is invalid (`invalid_trial`; `errors` names the change)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "The project may not have so many jobs", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn create_sweep(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Sweep>), Problem> {
+    let asked: CreateSweep = read(&body)?;
+    check(&asked)?;
+    let CreateSweep { name, spec, variants, grid, random, seeds, at_once, reuse } = asked;
+    let variation = Variation { variants, grid, random, seeds };
+    let configurations = variation.configurations().map_err(Problem::invalid)?;
+    let id = SweepId::generate();
+    check_size(&spec, &configurations)?;
+    let mut trials = Vec::with_capacity(configurations.len() * variation.seeds.len());
+    // Trials of the same seed stand together, so that what is there early can be compared.
+    for seed in &variation.seeds {
+        for (place, configuration) in (0_u32..).zip(&configurations) {
+            let trial = (name.as_deref(), configuration, *seed);
+            let work = work(&app, &spec, trial, reuse).await?;
+            trials.push(NewTrial { configuration: place, seed: *seed, work });
+        }
+    }
+    let configurations = json!(configurations);
+    let sweep = NewSweep { id, name, request: body, configurations, at_once, trials };
+    let row = app.store.add_sweep(sweep, clock::now()).await?;
+    let trials = app.store.trials(id).await?;
+    Ok((StatusCode::CREATED, Json(Sweep::of(row, Some(trials)))))
+}
+
+fn check(asked: &CreateSweep) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    if asked.name.as_ref().is_some_and(|name| name.chars().count() > MOST_NAME) {
+        errors.push(FieldError::new("/name", "too_long", format!("has at most {MOST_NAME} characters")));
+    }
+    if !(1..=1000).contains(&asked.at_once) {
+        errors.push(FieldError::new("/at_once", "out_of_range", "is 1 to 1000"));
+    }
+    if !asked.spec.is_object() {
+        errors.push(FieldError::new("/spec", "wrong_type", "must be an object"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+}
+
+/// Refuses what would take more room than a sweep is worth.
+fn check_size(spec: &Value, configurations: &[Configuration]) -> Result<(), Problem> {
+    let bytes = |value: &Value| value.to_string().len();
+    let patches: usize = configurations.iter().flat_map(|one| &one.patch).map(bytes).sum();
+    let specs = bytes(spec).saturating_mul(configurations.len());
+    if patches + specs > MOST_BYTES {
+        let detail = format!(
+            "its specs and patches come to {} KiB over all configurations, and take at most {}; put large values into the spec, or \
+             vary less",
+            (patches + specs) >> 10,
+            MOST_BYTES >> 10
+        );
+        return Err(Problem::invalid(vec![FieldError::new("", "too_large", detail)]));
+    }
+    Ok(())
+}
+
+/// The job of a trial, or one that has done the same.
+async fn work(
+    app: &App,
+    base: &Value,
+    (name, configuration, seed): (Option<&str>, &Configuration, u64),
+    reuse: bool,
+) -> Result<Work, Problem> {
+    let mut spec = base.clone();
+    for (operation, pointer) in configuration.patch.iter().zip(&configuration.pointers) {
+        if !pointer.starts_with("/variants") {
+            make_room(&mut spec, operation["path"].as_str().unwrap_or_default());
+        }
+        apply(&mut spec, vec![operation.clone()], |_| pointer.clone())
+            .map_err(|error| Problem::invalid(vec![error]).with_code("patch_failed"))?;
+    }
+    if !spec.is_object() {
+        let pointer = configuration.pointers.last().cloned().unwrap_or_default();
+        let error = FieldError::new(pointer, "wrong_type", "leaves no object to be a spec");
+        return Err(Problem::invalid(vec![error]).with_code("patch_failed"));
+    }
+    spec["seed"] = json!(seed);
+    let own = format!("{}, seed {seed}", configuration.label);
+    let called: String = name.map_or(own.clone(), |name| format!("{name}: {own}")).chars().take(MOST_NAME).collect();
+    spec["name"] = json!(called);
+    let job = match resolve(app, Pull::Begin, spec).await {
+        Ok(resolved) => resolved.into_job(),
+        Err(problem) => return Err(invalid_trial(problem, configuration, seed)),
+    };
+    let done = if reuse { app.store.done_before(&job.spec_digest).await? } else { None };
+    Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
+}
+
+/// Makes the objects that are missing on the way to a value, which a JSON Patch does not.
+fn make_room(spec: &mut Value, path: &str) {
+    let names: Vec<String> = path.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
+    let mut at = spec;
+    for name in names.iter().take(names.len().saturating_sub(1)) {
+        let Value::Object(fields) = at else { return };
+        at = fields.entry(name.as_str()).or_insert_with(|| json!({}));
+    }
+}
+
+/// A problem with the spec of a trial, as one of the change that it comes from.
+fn invalid_trial(problem: Problem, configuration: &Configuration, seed: u64) -> Problem {
+    if problem.errors.is_empty() {
+        return problem;
+    }
+    let within = |error: FieldError| {
+        let touches = |operation: &&Value| {
+            let path = operation["path"].as_str().filter(|_| operation["op"] != "test" && !error.pointer.is_empty());
+            let Some(path) = path else { return false };
+            error.pointer == path
+                || error.pointer.starts_with(&format!("{path}/"))
+                || path.starts_with(&format!("{}/", error.pointer))
+        };
+        let at = configuration.patch.iter().enumerate().rev().find(|(_, operation)| touches(operation));
+        let pointer = at.and_then(|(place, _)| configuration.pointers.get(place).cloned());
+        let pointer = pointer.unwrap_or_else(|| format!("/spec{}", error.pointer));
+        let detail = format!("{} (`{}`, seed {seed}, at `{}`)", error.detail, configuration.label, error.pointer);
+        FieldError::new(pointer, error.code, detail)
+    };
+    Problem::invalid(problem.errors.into_iter().map(within).collect()).with_code("invalid_trial")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_on_the_way_to_a_value_are_made() {
+        let mut spec = json!({"train": {"steps": 3}, "seeds": [1]});
+        for path in ["/optimizer/learning_rate", "/train/steps", "/a~1b/c/d", "/seeds/0/x", "/name"] {
+            make_room(&mut spec, path);
+        }
+        assert_eq!(spec, json!({"train": {"steps": 3}, "seeds": [1], "optimizer": {}, "a/b": {"c": {}}}));
+    }
+
+    #[test]
+    fn an_invalid_trial_names_the_change_that_it_comes_from() {
+        let patch = vec![
+            json!({"op": "add", "path": "/train/steps", "value": 0}),
+            json!({"op": "add", "path": "/objective", "value": {}}),
+        ];
+        let pointers = vec![String::from("/grid/~1train~1steps/2"), String::from("/variants/0/patch/0")];
+        let configuration = Configuration { label: String::from("a"), patch, pointers };
+        let of = |pointer: &str| {
+            let problem = Problem::invalid(vec![FieldError::new(pointer, "out_of_range", "no")]);
+            let problem = invalid_trial(problem, &configuration, 3);
+            (problem.code, problem.errors[0].pointer.clone(), problem.errors[0].detail.clone())
+        };
+        assert_eq!(of("/train/steps").1, "/grid/~1train~1steps/2");
+        assert_eq!(of("/train").1, "/grid/~1train~1steps/2");
+        assert_eq!(of("/objective/type").1, "/variants/0/patch/0");
+        assert_eq!(of("").1, "/spec");
+        let (code, pointer, detail) = of("/model");
+        assert_eq!((code, pointer.as_str()), ("invalid_trial", "/spec/model"));
+        assert!(detail.contains("seed 3"), "{detail}");
+    }
+}

@@ -1,0 +1,131 @@
+//! `/v1/sweeps`: one spec in several configurations and with several seeds, some of them at a time, and what they say together.
+
+pub mod cancel;
+pub mod create;
+pub mod get;
+pub mod list;
+pub mod report;
+pub mod update;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::job::Timestamp;
+use crate::store::{SweepRow, TrialRow};
+
+/// A sweep.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Sweep {
+    #[schema(example = "swp_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    id: String,
+    /// Always `sweep`.
+    object: &'static str,
+    name: Option<String>,
+    /// `running`; `paused`, and no more trials begin; `cancelled`; `finished`, all its jobs are over.
+    #[schema(example = "running")]
+    status: &'static str,
+    /// How many of its jobs are queued or on a device at once, at most.
+    at_once: u32,
+    counts: SweepCounts,
+    /// In which ways the spec is changed, in the order of the request: variants, then the grid, then draws.
+    configurations: Vec<SweepConfiguration>,
+    /// All trials; in lists there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trials: Option<Vec<SweepTrial>>,
+    /// Unix seconds.
+    created_at: i64,
+    /// Unix seconds.
+    finished_at: Option<i64>,
+}
+
+/// Trials by what their jobs are.
+#[derive(Debug, Serialize, ToSchema)]
+struct SweepCounts {
+    trials: u64,
+    /// Their turn has not come.
+    waiting: u64,
+    /// Queued or on a device.
+    active: u64,
+    /// Paused after their turn, by hand or by a budget: the sweep is over when they are resumed and end, or are cancelled.
+    paused: u64,
+    succeeded: u64,
+    /// Failed or cancelled, or deleted since.
+    lost: u64,
+}
+
+/// One way in which the spec is changed.
+#[derive(Debug, Serialize, ToSchema)]
+struct SweepConfiguration {
+    #[schema(example = "p3o, learning_rate 0.0003")]
+    label: String,
+    /// A JSON Patch (RFC 6902) on the spec, in which objects that are missing on the way to a value of the grid or a draw are made; in
+    /// lists there is none.
+    #[schema(value_type = Option<Vec<Object>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Value>,
+}
+
+/// A configuration with one seed.
+#[derive(Debug, Serialize, ToSchema)]
+struct SweepTrial {
+    number: u32,
+    /// By its place in `configurations`.
+    configuration: u32,
+    seed: u64,
+    #[schema(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    job: String,
+    /// The job's; `deleted` where there is none any more. A trial whose turn has not come is `paused`.
+    #[schema(example = "succeeded")]
+    status: &'static str,
+    /// Optimizer steps taken.
+    step: u64,
+    /// The job was there before the sweep, with the same resolved spec.
+    reused: bool,
+}
+
+impl Sweep {
+    fn of(row: SweepRow, trials: Option<Vec<TrialRow>>) -> Self {
+        let counts = row.counts;
+        Self {
+            id: row.id.to_string(),
+            object: "sweep",
+            name: row.name,
+            status: row.status.as_str(),
+            at_once: row.at_once,
+            counts: SweepCounts {
+                trials: counts.all,
+                waiting: counts.waiting,
+                active: counts.active,
+                paused: counts.paused,
+                succeeded: counts.succeeded,
+                lost: counts.lost,
+            },
+            configurations: configurations(&row.configurations, trials.is_some()),
+            trials: trials.map(|trials| trials.into_iter().map(SweepTrial::from).collect()),
+            created_at: row.created_at.unix_seconds(),
+            finished_at: row.finished_at.map(Timestamp::unix_seconds),
+        }
+    }
+}
+
+fn configurations(stored: &Value, whole: bool) -> Vec<SweepConfiguration> {
+    let each = stored.as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    each.map(|one| SweepConfiguration { label: text(&one["label"]), patch: whole.then(|| one["patch"].clone()) })
+        .collect()
+}
+
+impl From<TrialRow> for SweepTrial {
+    fn from(row: TrialRow) -> Self {
+        Self {
+            number: row.number,
+            configuration: row.configuration,
+            seed: row.seed,
+            job: row.job.to_string(),
+            status: row.status.map_or("deleted", |status| status.as_str()),
+            step: row.step,
+            reused: row.reused,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! `GET /v1/sweeps/{id}/report`
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::configurations;
+use crate::api::access::Access;
+use crate::api::error::{Problem, ProblemBody};
+use crate::api::extract::{Id, Params};
+use crate::job::metric::metric;
+use crate::job::sweep::statistics::{CONFIDENCE, POWER, interval};
+use crate::job::{FieldError, JobStatus, SweepId};
+use crate::store::{Store, TrialRow};
+
+/// What a report is about where nothing is said.
+const DEFAULT_METRIC: &str = "pass@1";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ReportParams {
+    /// `pass@K` of the last evaluation, or the last value of a metric of `GET /v1/metrics-catalog`.
+    #[param(example = "pass@1")]
+    metric: Option<String>,
+    /// The configuration, by its place, that the others are compared with.
+    #[serde(default)]
+    baseline: u32,
+}
+
+/// What the trials of a sweep say together.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SweepReport {
+    /// Always `sweep_report`.
+    object: &'static str,
+    sweep: String,
+    metric: String,
+    /// How sure intervals are: those of comparisons hold together, those of configurations one by one.
+    confidence: f64,
+    /// With what chance a difference of the size `detectable` would be told from none.
+    power: f64,
+    configurations: Vec<SweepSummary>,
+    /// Every other configuration less the baseline, over the seeds that both have.
+    comparisons: Vec<SweepComparison>,
+    /// Trials that have no value: they are not over, have failed, or report no such thing.
+    missing: Vec<u32>,
+}
+
+/// A configuration over its seeds.
+#[derive(Debug, Serialize, ToSchema)]
+struct SweepSummary {
+    label: String,
+    seeds: usize,
+    /// Null without values.
+    mean: Option<f64>,
+    /// The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds.
+    half_width: Option<f64>,
+    /// By seed.
+    values: BTreeMap<u64, f64>,
+}
+
+/// A configuration against the baseline, seed by seed.
+#[derive(Debug, Serialize, ToSchema)]
+struct SweepComparison {
+    /// By their places in `configurations`.
+    configuration: usize,
+    baseline: usize,
+    /// Seeds that both have.
+    pairs: usize,
+    difference: f64,
+    /// Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs.
+    half_width: Option<f64>,
+    /// The least true difference that would be found, by the spread that was measured.
+    detectable: Option<f64>,
+    /// `higher` or `lower` than the baseline where the interval says so, else `undecided`.
+    #[schema(example = "undecided")]
+    verdict: &'static str,
+}
+
+/// Report a sweep
+///
+/// Means over seeds, and paired differences from the baseline, with intervals that hold together whatever number of
+/// configurations is compared. While trials run it is about those that are over.
+#[utoipa::path(
+    get,
+    path = "/v1/sweeps/{id}/report",
+    tag = "sweeps",
+    params(("id" = String, Path, description = "The sweep"), ReportParams),
+    responses(
+        (status = 200, body = SweepReport),
+        (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No such sweep", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "No such metric (`unknown_metric`) or configuration", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub async fn sweep_report(
+    Access(app): Access,
+    Id(id): Id<SweepId>,
+    Params(params): Params<ReportParams>,
+) -> Result<Json<SweepReport>, Problem> {
+    let row = app.store.sweep(id).await?;
+    let name = params.metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
+    let measure = Measure::of(&name)?;
+    let labels: Vec<String> = configurations(&row.configurations, false).into_iter().map(|one| one.label).collect();
+    let baseline = params.baseline as usize;
+    if baseline >= labels.len() {
+        let detail = format!("the sweep has {} configurations, counted from 0", labels.len());
+        return Err(Problem::invalid(vec![FieldError::new("/baseline", "out_of_range", detail)]));
+    }
+    let mut values = vec![BTreeMap::new(); labels.len()];
+    let mut missing = Vec::new();
+    for trial in app.store.trials(id).await? {
+        match measure.value(&app.store, &trial).await? {
+            Some(value) => {
+                if let Some(own) = values.get_mut(trial.configuration as usize) {
+                    own.insert(trial.seed, value);
+                }
+            }
+            None => missing.push(trial.number),
+        }
+    }
+    let comparisons = compare(&values, baseline);
+    let configurations =
+        labels.into_iter().zip(values).map(|(label, values)| SweepSummary::of(label, values)).collect();
+    Ok(Json(SweepReport {
+        object: "sweep_report",
+        sweep: id.to_string(),
+        metric: name,
+        confidence: CONFIDENCE,
+        power: POWER,
+        configurations,
+        comparisons,
+        missing,
+    }))
+}
+
+/// What of a job is looked at.
+enum Measure {
+    PassAt(u32),
+    Metric(&'static str),
+}
+
+impl Measure {
+    fn of(name: &str) -> Result<Self, Problem> {
+        if let Some(k) = name.strip_prefix("pass@").and_then(|k| k.parse().ok()) {
+            return Ok(Self::PassAt(k));
+        }
+        metric(name).map(|metric| Self::Metric(metric.name)).ok_or_else(|| {
+            let detail = "is `pass@K`, or a metric of GET /v1/metrics-catalog";
+            Problem::invalid(vec![FieldError::new("/metric", "unknown_metric", detail)]).with_code("unknown_metric")
+        })
+    }
+
+    async fn value(&self, store: &Store, trial: &TrialRow) -> Result<Option<f64>, Problem> {
+        if trial.status != Some(JobStatus::Succeeded) {
+            return Ok(None);
+        }
+        Ok(match self {
+            Self::PassAt(k) => {
+                let evaluations = store.policy_evaluations(trial.job).await?;
+                let last = evaluations.last().into_iter().flat_map(|evaluation| &evaluation.pass_at);
+                last.filter(|rate| rate.k == *k).map(|rate| rate.mean).next()
+            }
+            Self::Metric(name) => store.last_metrics(trial.job, &[name]).await?.first().map(|(_, _, value)| *value),
+        })
+    }
+}
+
+impl SweepSummary {
+    fn of(label: String, values: BTreeMap<u64, f64>) -> Self {
+        let all: Vec<f64> = values.values().copied().collect();
+        let found = interval(&all, 1);
+        let half_width = found.and_then(|interval| interval.half_width);
+        Self { label, seeds: all.len(), mean: found.map(|interval| interval.mean), half_width, values }
+    }
+}
+
+/// Every other configuration against the baseline.
+fn compare(values: &[BTreeMap<u64, f64>], baseline: usize) -> Vec<SweepComparison> {
+    let others: Vec<usize> = (0..values.len()).filter(|place| *place != baseline).collect();
+    let pairs = |place: usize| -> Vec<f64> {
+        let both = values[place].iter().filter_map(|(seed, value)| Some(value - values[baseline].get(seed)?));
+        both.collect()
+    };
+    let found = |place: &usize| {
+        let interval = interval(&pairs(*place), others.len())?;
+        let verdict = match interval.half_width {
+            Some(half) if interval.mean - half > 0.0 => "higher",
+            Some(half) if interval.mean + half < 0.0 => "lower",
+            _ => "undecided",
+        };
+        Some(SweepComparison {
+            configuration: *place,
+            baseline,
+            pairs: interval.count,
+            difference: interval.mean,
+            half_width: interval.half_width,
+            detectable: interval.detectable,
+            verdict,
+        })
+    };
+    others.iter().filter_map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_are_compared_seed_by_seed() {
+        let of = |values: [f64; 4]| (1..).zip(values).collect::<BTreeMap<u64, f64>>();
+        // Seeds differ far more than configurations do; one seed of the third is missing.
+        let mut values = vec![of([0.1, 0.5, 0.3, 0.9]), of([0.2, 0.61, 0.4, 0.99]), of([0.1, 0.49, 0.31, 0.9])];
+        values[2].remove(&4);
+        let found = compare(&values, 0);
+        let told: Vec<_> = found.iter().map(|one| (one.configuration, one.pairs, one.verdict)).collect();
+        assert_eq!(told, [(1, 4, "higher"), (2, 3, "undecided")]);
+        assert!((found[0].difference - 0.1).abs() < 1e-12 && found[0].half_width.unwrap() < 0.03);
+        assert_eq!(compare(&values, 1)[0].verdict, "lower");
+        assert!(compare(&[of([0.0; 4]), BTreeMap::new()], 0).is_empty(), "there is nothing to compare yet");
+    }
+}

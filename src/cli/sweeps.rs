@@ -1,0 +1,284 @@
+//! `anneal sweeps ...`: one spec in several configurations and with several seeds.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::client::{Client, escape, with_query};
+use super::exit;
+use super::interrupt::on_interrupt;
+use super::jobs::wait::deadline;
+use super::output::{Fields, Output, Table, age, member};
+use super::remote::{PageArgs, RemoteArgs, items, tell_more};
+use super::spec_file;
+use crate::config::Config;
+
+/// How often a sweep is looked at while it runs.
+const LOOK: Duration = Duration::from_secs(1);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  anneal sweeps create sweep.json --wait
+  anneal sweeps report swp_... --metric pass@1 --baseline 0
+  anneal sweeps update swp_... --at-once 4
+  anneal sweeps cancel swp_...
+
+A sweep is a spec with what varies, as JSON or YAML; docs/EXPERIMENTS.md explains it:
+  {\"spec\": {...}, \"grid\": {\"/optimizer/learning_rate\": [0.0001, 0.0003]}, \"seeds\": [1, 2, 3], \"at_once\": 2}")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a job for every configuration and seed
+    Create(CreateArgs),
+    /// List sweeps, the newest first
+    List(ListArgs),
+    /// Show a sweep and its trials
+    Get(SweepArgs),
+    /// Compare its configurations over the seeds
+    Report(ReportArgs),
+    /// Have no more trials begin, have them begin again, or run more of them at once
+    Update(UpdateArgs),
+    /// End it with all its jobs
+    Cancel(SweepArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes with --wait: 0 all trials succeeded, 20 some did not, 30 cancelled, 40 paused, 50 --timeout passed,\n130 interrupted."
+)]
+struct CreateArgs {
+    /// The sweep, as JSON or YAML; - for standard input
+    file: PathBuf,
+    /// Requests with the same key make one sweep [default: a new key]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Wait until it is over
+    #[arg(long)]
+    wait: bool,
+    /// Wait at most this long (implies --wait)
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct SweepArgs {
+    /// The sweep, swp_...
+    sweep: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct ReportArgs {
+    /// The sweep, swp_...
+    sweep: String,
+    /// pass@K of the last evaluation, or the last value of a metric
+    #[arg(long, default_value = "pass@1")]
+    metric: String,
+    /// The configuration that the others are compared with, counted from 0
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    baseline: u32,
+}
+
+#[derive(Debug, clap::Args)]
+struct UpdateArgs {
+    /// The sweep, swp_...
+    sweep: String,
+    /// Have no more trials begin (true), or have them begin again (false)
+    #[arg(long, value_name = "BOOL")]
+    paused: Option<bool>,
+    /// How many jobs run at once
+    #[arg(long, value_name = "N", required_unless_present = "paused")]
+    at_once: Option<u32>,
+}
+
+pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    args.remote.run(config, |client, output| match &args.command {
+        Command::Create(args) => create(client, output, args),
+        Command::List(args) => list(client, output, args),
+        Command::Get(args) => {
+            let sweep = client.get(&path(&args.sweep, ""))?;
+            output.answer(&sweep, || describe(&sweep));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Report(args) => {
+            let query = [("metric", Some(args.metric.clone())), ("baseline", Some(args.baseline.to_string()))];
+            let report = client.get(&with_query(&path(&args.sweep, "/report"), &query))?;
+            output.answer(&report, || told(&report));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Update(args) => {
+            let mut change = json!({});
+            if let Some(paused) = args.paused {
+                change["paused"] = json!(paused);
+            }
+            if let Some(at_once) = args.at_once {
+                change["at_once"] = json!(at_once);
+            }
+            let sweep = client.patch(&path(&args.sweep, ""), &change)?;
+            output.answer(&sweep, || describe(&sweep));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Cancel(args) => {
+            let sweep = client.post_empty(&path(&args.sweep, "/cancel"), None)?;
+            output.answer(&sweep, || describe(&sweep));
+            Ok(ExitCode::SUCCESS)
+        }
+    })
+}
+
+fn path(sweep: &str, part: &str) -> String {
+    format!("/v1/sweeps/{}{part}", escape(sweep))
+}
+
+fn create(client: &Client, output: Output, args: &CreateArgs) -> anyhow::Result<ExitCode> {
+    let mut body = spec_file::parse(&args.file, &spec_file::read_text(&args.file)?)?;
+    if let Some(spec) = body.get_mut("spec").filter(|spec| spec.is_object()) {
+        spec_file::settle_paths(&args.file, spec)?;
+        spec_file::upload_data(client, spec)?;
+    }
+    let mut sweep = client.post_once("/v1/sweeps", &body, args.idempotency_key.as_deref())?;
+    let id = member(&sweep, "/id");
+    let mut code = 0;
+    if args.wait || args.timeout.is_some() {
+        on_interrupt(format!("the sweep goes on; look at it with `anneal sweeps get {id}`"));
+        (sweep, code) = wait(client, output, sweep, deadline(args.timeout))?;
+    }
+    output.answer(&sweep, || describe(&sweep));
+    if code == exit::TIMED_OUT && !output.json {
+        eprintln!("the time is up and the sweep goes on; look at it with `anneal sweeps get {id}`");
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Looks at a sweep until it is over, and says how it ended by an exit code.
+fn wait(client: &Client, output: Output, mut sweep: Value, deadline: Option<Instant>) -> anyhow::Result<(Value, u8)> {
+    let path = path(&member(&sweep, "/id"), "");
+    let mut done = None;
+    loop {
+        let count = |name: &str| sweep["counts"][name].as_u64().unwrap_or_default();
+        match sweep["status"].as_str() {
+            Some("finished") => {
+                let code = if count("lost") == 0 { 0 } else { exit::FAILED };
+                return Ok((sweep, code));
+            }
+            Some("cancelled") => return Ok((sweep, exit::CANCELLED)),
+            Some("paused") if count("active") == 0 => return Ok((sweep, exit::PAUSED)),
+            Some(_) if count("active") + count("waiting") == 0 => return Ok((sweep, exit::PAUSED)),
+            _ => {}
+        }
+        let now = count("succeeded") + count("lost");
+        if done.replace(now) != Some(now) && !output.json {
+            eprintln!("{now} of {} trials are over", count("trials"));
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok((sweep, exit::TIMED_OUT));
+        }
+        std::thread::sleep(LOOK);
+        sweep = client.get(&path)?;
+    }
+}
+
+fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let list = args.page.list(client, "/v1/sweeps", &[])?;
+    output.answer(&list, || {
+        let mut table = Table::new(&["ID", "STATUS", ">TRIALS", ">SUCCEEDED", ">LOST", "CREATED", "NAME"]);
+        for sweep in items(&list) {
+            let text = |pointer| member(sweep, pointer);
+            table.row([
+                text("/id"),
+                text("/status"),
+                text("/counts/trials"),
+                text("/counts/succeeded"),
+                text("/counts/lost"),
+                age(sweep["created_at"].as_i64()),
+                text("/name"),
+            ]);
+        }
+        table.text("there are no sweeps")
+    });
+    tell_more(&list, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(sweep: &Value) -> String {
+    let mut fields = Fields::default();
+    let text = |pointer| member(sweep, pointer);
+    fields.add("sweep", text("/id"));
+    fields.add_some("name", &text("/name"));
+    fields.add("status", text("/status"));
+    let count = |name: &str| member(sweep, &format!("/counts/{name}"));
+    fields.add(
+        "trials",
+        format!(
+            "{}: {} succeeded, {} lost, {} paused, {} under way (at most {} at once), {} to come",
+            count("trials"),
+            count("succeeded"),
+            count("lost"),
+            count("paused"),
+            count("active"),
+            text("/at_once"),
+            count("waiting")
+        ),
+    );
+    let mut table = Table::new(&[">#", "JOB", "STATUS", ">STEP", ">SEED", "CONFIGURATION"]);
+    for trial in sweep["trials"].as_array().into_iter().flatten() {
+        let text = |pointer| member(trial, pointer);
+        let place = trial["configuration"].as_u64().unwrap_or_default();
+        let label = member(sweep, &format!("/configurations/{place}/label"));
+        let status = if trial["reused"] == true { format!("{} (reused)", text("/status")) } else { text("/status") };
+        table.row([text("/number"), text("/job"), status, text("/step"), text("/seed"), label]);
+    }
+    format!("{}\n{}", fields.text(), table.text("it has no trials"))
+}
+
+/// A report as a table of configurations and one of comparisons.
+fn told(report: &Value) -> String {
+    let number = |value: &Value| value.as_f64().map_or_else(|| String::from("-"), |x| format!("{x:.4}"));
+    let signed = |value: &Value| value.as_f64().map_or_else(|| String::from("-"), |x| format!("{x:+.4}"));
+    let label = |place: &Value| {
+        let place = place.as_u64().unwrap_or_default();
+        member(report, &format!("/configurations/{place}/label"))
+    };
+    let mut summaries = Table::new(&[">#", ">MEAN", ">+-", ">SEEDS", "CONFIGURATION"]);
+    for (place, one) in report["configurations"].as_array().into_iter().flatten().enumerate() {
+        let (mean, half) = (number(&one["mean"]), number(&one["half_width"]));
+        summaries.row([place.to_string(), mean, half, member(one, "/seeds"), member(one, "/label")]);
+    }
+    let mut comparisons =
+        Table::new(&[">#", ">DIFFERENCE", ">+-", ">DETECTABLE", ">PAIRS", "VERDICT", "CONFIGURATION"]);
+    for one in report["comparisons"].as_array().into_iter().flatten() {
+        comparisons.row([
+            member(one, "/configuration"),
+            signed(&one["difference"]),
+            number(&one["half_width"]),
+            number(&one["detectable"]),
+            member(one, "/pairs"),
+            member(one, "/verdict"),
+            label(&one["configuration"]),
+        ]);
+    }
+    let missing = report["missing"].as_array().map_or(0, Vec::len);
+    let missing =
+        if missing > 0 { format!("\n{missing} trials have no value yet, or never will") } else { String::new() };
+    format!(
+        "{}, over seeds\n\n{}\nagainst `{}`, intervals that hold together\n\n{}{missing}",
+        member(report, "/metric"),
+        summaries.text("there are no configurations"),
+        report["comparisons"][0]["baseline"].as_u64().map_or_else(String::new, |place| label(&json!(place))),
+        comparisons.text("there is nothing to compare yet")
+    )
+}

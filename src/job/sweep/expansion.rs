@@ -1,0 +1,341 @@
+//! From what a client asks for to configurations: variants times the points of a grid times random draws.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::MOST_TRIALS;
+use crate::job::FieldError;
+
+/// Characters of a configuration's label.
+const MOST_LABEL: usize = 160;
+
+/// What a sweep varies.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Variation {
+    pub variants: Vec<Variant>,
+    pub grid: BTreeMap<String, Vec<Value>>,
+    pub random: Option<Random>,
+    pub seeds: Vec<u64>,
+}
+
+/// A JSON Patch with a name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub name: String,
+    pub patch: Vec<Value>,
+}
+
+/// Draws from ranges.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Random {
+    pub count: u32,
+    #[serde(default)]
+    pub seed: u64,
+    pub ranges: BTreeMap<String, Range>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+    /// Evenly in the logarithm.
+    #[serde(default)]
+    pub log: bool,
+    /// Whole numbers.
+    #[serde(default)]
+    pub whole: bool,
+}
+
+/// One way in which the spec is changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Configuration {
+    pub label: String,
+    /// Operations of a JSON Patch.
+    pub patch: Vec<Value>,
+    /// For each of them, what of the request it comes from.
+    #[serde(skip)]
+    pub pointers: Vec<String>,
+}
+
+impl Variation {
+    /// All configurations, in the order of variants, then of the grid (its last field changes fastest), then of draws.
+    pub fn configurations(&self) -> Result<Vec<Configuration>, Vec<FieldError>> {
+        self.check()?;
+        let names = self.variants.iter().map(|variant| variant.name.clone());
+        let mut all: Vec<Configuration> = match self.variants.is_empty() {
+            true => vec![Configuration { label: String::new(), patch: Vec::new(), pointers: Vec::new() }],
+            false => names
+                .zip(self.variants.iter().enumerate())
+                .map(|(label, (at, variant))| Configuration {
+                    label,
+                    patch: variant.patch.clone(),
+                    pointers: (0..variant.patch.len()).map(|k| format!("/variants/{at}/patch/{k}")).collect(),
+                })
+                .collect(),
+        };
+        for (path, values) in &self.grid {
+            let points: Vec<(usize, &Value)> = values.iter().enumerate().collect();
+            all = all
+                .iter()
+                .flat_map(|base| {
+                    points.iter().map(|(at, value)| base.with(path, value, &format!("/grid/{}/{at}", escape(path))))
+                })
+                .collect();
+        }
+        if let Some(random) = &self.random {
+            let drawn: Vec<Vec<(&String, Value)>> = (0..random.count).map(|draw| random.point(draw)).collect();
+            let with = |base: &Configuration, point: &Vec<(&String, Value)>| {
+                point.iter().fold(base.clone(), |base, (path, value)| {
+                    base.with(path, value, &format!("/random/ranges/{}", escape(path)))
+                })
+            };
+            all = all.iter().flat_map(|base| drawn.iter().map(move |point| with(base, point))).collect();
+        }
+        for configuration in &mut all {
+            if configuration.label.is_empty() {
+                configuration.label = String::from("as it is");
+            }
+            configuration.label = configuration.label.chars().take(MOST_LABEL).collect();
+        }
+        Ok(all)
+    }
+
+    fn check(&self) -> Result<(), Vec<FieldError>> {
+        let mut errors = Vec::new();
+        let mut refuse = |pointer: String, code: &'static str, detail: String| {
+            errors.push(FieldError::new(pointer, code, detail));
+        };
+        let lengths = [self.variants.len().max(1), self.seeds.len()];
+        let draws = self.random.as_ref().map_or(1, |random| random.count as usize);
+        let trials = lengths.into_iter().chain(self.grid.values().map(Vec::len)).chain([draws]);
+        let trials = trials.fold(1_usize, usize::saturating_mul);
+        if trials > MOST_TRIALS {
+            let detail =
+                format!("the sweep comes to {trials} trials, and has at most {MOST_TRIALS}; vary less, or draw");
+            refuse(String::new(), "too_many_trials", detail);
+        }
+        if self.seeds.is_empty() {
+            refuse(String::from("/seeds"), "out_of_range", String::from("needs at least one seed"));
+        }
+        let mut seeds = self.seeds.clone();
+        seeds.sort_unstable();
+        if seeds.windows(2).any(|pair| pair[0] == pair[1]) {
+            refuse(String::from("/seeds"), "duplicate", String::from("the same seed twice is the same job twice"));
+        }
+        if let Some(at) = self.seeds.iter().position(|seed| i64::try_from(*seed).is_err()) {
+            refuse(format!("/seeds/{at}"), "out_of_range", String::from("must be below 2^63"));
+        }
+        for (at, variant) in self.variants.iter().enumerate() {
+            let own = |operation: &Value| operation["path"].as_str().and_then(|path| reserved(path, ""));
+            if let Some((place, error)) =
+                variant.patch.iter().enumerate().find_map(|(place, op)| Some((place, own(op)?)))
+            {
+                refuse(format!("/variants/{at}/patch/{place}"), error.code, error.detail);
+            }
+            if variant.name.is_empty() || self.variants[..at].iter().any(|other| other.name == variant.name) {
+                refuse(format!("/variants/{at}/name"), "duplicate", String::from("must be a name of its own"));
+            }
+        }
+        for (path, values) in &self.grid {
+            let pointer = format!("/grid/{}", escape(path));
+            if !path.starts_with('/') {
+                refuse(
+                    pointer,
+                    "invalid_pointer",
+                    String::from("is a JSON pointer into the spec, as `/optimizer/learning_rate`"),
+                );
+            } else if let Some(error) = reserved(path, &pointer) {
+                refuse(pointer, error.code, error.detail);
+            } else if values.is_empty() {
+                refuse(pointer, "out_of_range", String::from("needs at least one value"));
+            }
+        }
+        if let Some(random) = &self.random {
+            errors.extend(random.check());
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+}
+
+impl Random {
+    fn check(&self) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if self.count == 0 || self.ranges.is_empty() {
+            errors.push(FieldError::new("/random", "out_of_range", "needs a count of at least 1 and a range"));
+        }
+        for (path, range) in &self.ranges {
+            let pointer = format!("/random/ranges/{}", escape(path));
+            let in_order = range.low.is_finite() && range.high.is_finite() && range.low < range.high;
+            if !path.starts_with('/') {
+                errors.push(FieldError::new(pointer, "invalid_pointer", "is a JSON pointer into the spec"));
+            } else if !in_order {
+                errors.push(FieldError::new(pointer, "out_of_range", "`low` must be below `high`"));
+            } else if let Some(error) = reserved(path, &pointer) {
+                errors.push(error);
+            } else if range.whole && (range.low.fract() != 0.0 || range.high.fract() != 0.0) {
+                errors.push(FieldError::new(
+                    pointer,
+                    "out_of_range",
+                    "with `whole` `low` and `high` are whole numbers",
+                ));
+            } else if range.log && range.low <= 0.0 {
+                errors.push(FieldError::new(pointer, "out_of_range", "with `log` `low` must be above 0"));
+            }
+        }
+        errors
+    }
+
+    /// The values of one draw; each depends on the seed, the draw and the field alone.
+    fn point(&self, draw: u32) -> Vec<(&String, Value)> {
+        let of = |(path, range): (&'_ String, &Range)| {
+            let text = path.bytes().fold(self.seed, |state, byte| mix(state ^ u64::from(byte)));
+            let unit = (mix(text ^ mix(u64::from(draw))) >> 11) as f64 / (1_u64 << 53) as f64;
+            range.at(unit)
+        };
+        self.ranges.iter().map(|(path, range)| (path, of((path, range)))).collect()
+    }
+}
+
+impl Range {
+    fn at(self, unit: f64) -> Value {
+        let Self { low, high, log, whole } = self;
+        // Without `log` whole numbers are as likely as one another, the ends too.
+        let (from, to) = if whole && !log { (low - 0.5, high + 0.5) } else { (low, high) };
+        let x = if log { from * (to / from).powf(unit) } else { from + (to - from) * unit };
+        if whole { json!(x.round().clamp(low, high) as i64) } else { json!(significant(x).clamp(low, high)) }
+    }
+}
+
+impl Configuration {
+    fn with(&self, path: &str, value: &Value, pointer: &str) -> Self {
+        let mut own = self.clone();
+        let last = path.rsplit('/').next().unwrap_or(path);
+        let shown = value.get("type").filter(|_| value.is_object()).unwrap_or(value);
+        let shown = shown.as_str().map_or_else(|| shown.to_string(), str::to_owned);
+        if !own.label.is_empty() {
+            own.label.push_str(", ");
+        }
+        own.label.push_str(&format!("{last} {shown}"));
+        own.patch.push(json!({"op": "add", "path": path, "value": value}));
+        own.pointers.push(pointer.to_owned());
+        own
+    }
+}
+
+/// A field that trials have of their own.
+fn reserved(path: &str, pointer: &str) -> Option<FieldError> {
+    let detail = "is each trial's own; list seeds in `seeds`, and name the sweep";
+    matches!(path, "/seed" | "/name").then(|| FieldError::new(pointer, "out_of_range", detail))
+}
+
+/// Six significant digits, which people can copy.
+fn significant(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
+
+/// A name as a part of a JSON pointer (RFC 6901).
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// SplitMix64's output function.
+fn mix(state: u64) -> u64 {
+    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(value: Value) -> Variation {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn configurations_are_all_combinations_in_their_order() {
+        let variation = of(json!({
+            "variants": [{"name": "plain", "patch": []}, {"name": "p3o", "patch": [{"op": "add", "path": "/objective", "value": {"type": "p3o"}}]}],
+            "grid": {"/train/steps": [8], "/optimizer/learning_rate": [0.1, 0.2]},
+            "seeds": [1, 2],
+        }));
+        let all = variation.configurations().unwrap();
+        let labels: Vec<&str> = all.iter().map(|one| one.label.as_str()).collect();
+        assert_eq!(
+            labels,
+            [
+                "plain, learning_rate 0.1, steps 8",
+                "plain, learning_rate 0.2, steps 8",
+                "p3o, learning_rate 0.1, steps 8",
+                "p3o, learning_rate 0.2, steps 8",
+            ]
+        );
+        assert_eq!(all[3].patch[1], json!({"op": "add", "path": "/optimizer/learning_rate", "value": 0.2}));
+        assert_eq!(
+            all[3].pointers,
+            ["/variants/1/patch/0", "/grid/~1optimizer~1learning_rate/1", "/grid/~1train~1steps/0"]
+        );
+        assert_eq!(of(json!({"seeds": [1]})).configurations().unwrap()[0].label, "as it is");
+    }
+
+    #[test]
+    fn draws_stay_in_their_range_and_depend_on_the_seed_alone() {
+        let random = |seed: u64, count: u32| {
+            let ranges = json!({
+                "/a": {"low": 1e-5, "high": 1e-3, "log": true}, "/b": {"low": 2, "high": 4, "whole": true}, "/c": {"low": -1, "high": 1},
+            });
+            let all =
+                of(json!({"random": {"count": count, "seed": seed, "ranges": ranges}, "seeds": [1]})).configurations();
+            all.unwrap()
+                .into_iter()
+                .map(|one| one.patch.iter().map(|p| p["value"].clone()).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        let drawn = random(1, 500);
+        assert_eq!(drawn[..20], random(1, 20)[..]);
+        assert_ne!(drawn[..20], random(2, 20)[..]);
+        let below = drawn.iter().filter(|point| point[0].as_f64().unwrap() < 1e-4).count();
+        assert!((200..300).contains(&below), "evenly in the logarithm: {below}");
+        assert!(drawn.iter().all(|point| (1e-5..=1e-3).contains(&point[0].as_f64().unwrap())));
+        for whole in 2..=4 {
+            assert!((120..220).contains(&drawn.iter().filter(|point| point[1] == json!(whole)).count()));
+        }
+        assert!(drawn.iter().any(|point| point[2].as_f64().unwrap() < -0.5));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_its_field() {
+        let codes = |value: Value| -> Vec<(String, &str)> {
+            of(value).configurations().unwrap_err().into_iter().map(|error| (error.pointer, error.code)).collect()
+        };
+        let million = json!({"grid": {"/a": vec![1; 1000], "/b": vec![1; 1000]}, "seeds": [1]});
+        assert_eq!(codes(million), [(String::new(), "too_many_trials")]);
+        assert_eq!(codes(json!({})), [(String::from("/seeds"), "out_of_range")]);
+        assert_eq!(codes(json!({"seeds": [1, 1]})), [(String::from("/seeds"), "duplicate")]);
+        assert_eq!(codes(json!({"seeds": [1], "grid": {"lr": [1]}})), [(String::from("/grid/lr"), "invalid_pointer")]);
+        assert_eq!(
+            codes(json!({"seeds": [1], "grid": {"/lr": []}})),
+            [(String::from("/grid/~1lr"), "out_of_range"); 1]
+        );
+        let range = |low: f64, log: bool| json!({"seeds": [1], "random": {"count": 1, "ranges": {"/a": {"low": low, "high": 1, "log": log}}}});
+        assert_eq!(codes(range(2.0, false)), [(String::from("/random/ranges/~1a"), "out_of_range")]);
+        let whole =
+            json!({"seeds": [1], "random": {"count": 1, "ranges": {"/a": {"low": 0.5, "high": 3, "whole": true}}}});
+        assert_eq!(codes(whole), [(String::from("/random/ranges/~1a"), "out_of_range")]);
+        assert_eq!(
+            codes(json!({"seeds": [1], "grid": {"/seed": [1]}})),
+            [(String::from("/grid/~1seed"), "out_of_range")]
+        );
+        assert_eq!(codes(range(0.0, true)), [(String::from("/random/ranges/~1a"), "out_of_range")]);
+        let twice = json!({"seeds": [1], "variants": [{"name": "a", "patch": []}, {"name": "a", "patch": []}]});
+        assert_eq!(codes(twice), [(String::from("/variants/1/name"), "duplicate")]);
+    }
+}

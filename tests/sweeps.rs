@@ -1,0 +1,223 @@
+//! Sweeps from outside: their trials in turn, what they say together, and that nothing of them is lost.
+
+mod common;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{PATIENCE, Server, data_dir, small_spec};
+use serde_json::{Value, json};
+
+/// A job of a moment.
+fn quick_spec() -> Value {
+    let mut spec = small_spec();
+    spec["objective"] = json!({"type": "grpo", "group_size": 2});
+    spec["train"] = json!({"steps": 2, "prompts_per_step": 2, "micro_batch_tokens": 256});
+    spec["eval"] = json!({"prompts": 4, "samples": 2, "pass_at": [1, 2], "before": false});
+    spec
+}
+
+fn sweep_of(spec: Value) -> Value {
+    json!({
+        "name": "rates",
+        "spec": spec,
+        "grid": {"/optimizer/learning_rate": [0.0001, 0.001]},
+        "seeds": [1, 2, 3],
+        "at_once": 2,
+    })
+}
+
+fn create(server: &Server, body: &Value) -> Value {
+    let answer = server.post("/v1/sweeps", body);
+    assert_eq!(answer.status, 201, "{}", answer.json());
+    answer.json()
+}
+
+fn get(server: &Server, sweep: &Value) -> Value {
+    server.get(&format!("/v1/sweeps/{}", sweep["id"].as_str().unwrap())).json()
+}
+
+/// Looks at a sweep until `is_so`; whenever it is looked, no more trials are under way than may be.
+fn until(server: &Server, sweep: &Value, is_so: impl Fn(&Value) -> bool) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let sweep = get(server, sweep);
+        assert!(sweep["counts"]["active"].as_u64() <= sweep["at_once"].as_u64(), "{sweep}");
+        if is_so(&sweep) {
+            return sweep;
+        }
+        assert!(Instant::now() < deadline, "{sweep}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn report(server: &Server, sweep: &Value, query: &str) -> Value {
+    server.get(&format!("/v1/sweeps/{}/report{query}", sweep["id"].as_str().unwrap())).json()
+}
+
+fn refusal(server: &Server, body: &Value) -> (u16, String, String) {
+    let answer = server.post("/v1/sweeps", body);
+    let problem = answer.json();
+    let pointer = problem["errors"][0]["pointer"].as_str().unwrap_or_default().to_owned();
+    (answer.status, problem["code"].as_str().unwrap().to_owned(), pointer)
+}
+
+#[test]
+fn trials_take_their_turns_and_are_compared_seed_by_seed() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let made = create(&server, &sweep_of(quick_spec()));
+    assert_eq!((&made["object"], &made["counts"]["trials"]), (&json!("sweep"), &json!(6)));
+    assert_eq!(made["configurations"][1]["label"], "learning_rate 0.001");
+    let seeds: Vec<u64> = made["trials"].as_array().unwrap().iter().map(|t| t["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [1, 1, 2, 2, 3, 3], "those that can be compared stand together");
+    let job = server.job(made["trials"][5]["job"].as_str().unwrap());
+    assert_eq!((&job["status"], &job["name"]), (&json!("paused"), &json!("rates: learning_rate 0.001, seed 3")));
+    assert_eq!((&job["spec"]["seed"], &job["spec"]["optimizer"]["learning_rate"]), (&json!(3), &json!(0.001)));
+
+    let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+    assert_eq!((&done["counts"]["succeeded"], &done["counts"]["lost"]), (&json!(6), &json!(0)));
+    assert!(done["finished_at"].is_number());
+    let started = |trial: usize| server.job(done["trials"][trial]["job"].as_str().unwrap())["started_at"].clone();
+    assert!((1..6).all(|trial| started(trial - 1).as_i64() <= started(trial).as_i64()), "in their order");
+
+    let found = report(&server, &made, "");
+    assert_eq!((&found["metric"], &found["missing"]), (&json!("pass@1"), &json!([])));
+    // The values are those that the jobs tell, and their means.
+    let of_job = |trial: &Value| {
+        let job = server.job(trial["job"].as_str().unwrap());
+        job["result"]["after"]["pass_at"][0]["mean"].as_f64().unwrap()
+    };
+    for (place, summary) in found["configurations"].as_array().unwrap().iter().enumerate() {
+        let own = done["trials"].as_array().unwrap().iter().filter(|trial| trial["configuration"] == place);
+        let values: Vec<f64> = own.map(of_job).collect();
+        assert!((summary["mean"].as_f64().unwrap() - values.iter().sum::<f64>() / 3.0).abs() < 1e-12);
+        assert_eq!(summary["values"]["2"].as_f64(), Some(values[1]));
+    }
+    let comparison = &found["comparisons"][0];
+    assert_eq!((&comparison["configuration"], &comparison["pairs"]), (&json!(1), &json!(3)));
+    let means =
+        ["1", "0"].map(|place| found.pointer(&format!("/configurations/{place}/mean")).unwrap().as_f64().unwrap());
+    assert!((comparison["difference"].as_f64().unwrap() - (means[0] - means[1])).abs() < 1e-12);
+    let losses = report(&server, &made, "?metric=loss&baseline=1");
+    assert_eq!(losses["comparisons"][0]["configuration"], 0);
+    assert_eq!(report(&server, &made, "?metric=luck")["code"], "unknown_metric");
+    assert_eq!(report(&server, &made, "?baseline=2")["errors"][0]["pointer"], "/baseline");
+
+    // The same once more is answered by what there is; a sweep that is over is over.
+    let again = create(
+        &server,
+        &json!({"spec": quick_spec(), "grid": {"/optimizer/learning_rate": [0.0001]}, "seeds": [1, 4], "reuse": true}),
+    );
+    assert_eq!((&again["trials"][0]["reused"], &again["trials"][1]["reused"]), (&json!(true), &json!(false)));
+    assert_eq!(again["trials"][0]["job"], done["trials"][0]["job"]);
+    until(&server, &again, |sweep| sweep["status"] == "finished");
+    let over = server.post(&format!("/v1/sweeps/{}/cancel", again["id"].as_str().unwrap()), &json!({}));
+    assert_eq!((over.status, over.problem().as_str()), (409, "sweep_over"));
+    let listed: Vec<Value> = server.get("/v1/sweeps").json()["data"].as_array().unwrap().clone();
+    assert_eq!((listed.len(), &listed[0]["id"], &listed[0]["trials"]), (2, &again["id"], &Value::Null));
+}
+
+#[test]
+fn a_sweep_rests_goes_on_and_ends_when_it_is_told_to() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let mut endless = quick_spec();
+    endless["train"]["steps"] = json!(100_000);
+    let made = create(&server, &sweep_of(endless));
+    assert_eq!(made["counts"]["active"], 2);
+    let path = format!("/v1/sweeps/{}", made["id"].as_str().unwrap());
+    let paused = server.patch(&path, &json!({"paused": true, "at_once": 3}), &[]).json();
+    assert_eq!((&paused["status"], &paused["counts"]["active"]), (&json!("paused"), &json!(2)));
+    // A trial that a client has begin, and rest, is the client's from then on.
+    let own = made["trials"][5]["job"].as_str().unwrap();
+    server.post(&format!("/v1/jobs/{own}/resume"), &json!({}));
+    server.post(&format!("/v1/jobs/{own}/pause"), &json!({}));
+    let rests = |sweep: &Value| sweep["counts"]["paused"] == 1 && sweep["counts"]["waiting"] == 3;
+    until(&server, &made, rests);
+    // One that ends makes room, which nobody takes.
+    let first = made["trials"][0]["job"].as_str().unwrap();
+    server.post(&format!("/v1/jobs/{first}/cancel"), &json!({}));
+    until(&server, &made, |sweep| sweep["counts"]["lost"] == 1);
+    std::thread::sleep(Duration::from_millis(1200));
+    assert_eq!(get(&server, &made)["counts"]["waiting"], 3);
+    let resumed = server.patch(&path, &json!({"paused": false}), &[]).json();
+    assert_eq!((&resumed["status"], &resumed["counts"]["active"]), (&json!("running"), &json!(3)));
+    assert_eq!(server.patch(&path, &json!({"at_once": 0}), &[]).status, 422);
+    let cancelled = server.post(&format!("{path}/cancel"), &json!({})).json();
+    assert_eq!(cancelled["status"], "cancelled");
+    until(&server, &made, |sweep| sweep["counts"]["lost"] == 6);
+    assert_eq!(server.patch(&path, &json!({"paused": false}), &[]).problem(), "sweep_over");
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let million =
+        json!({"spec": quick_spec(), "grid": {"/seed": vec![1; 1000], "/priority": vec![0; 1000]}, "seeds": [1]});
+    assert_eq!(refusal(&server, &million), (422, "invalid_spec".into(), "".into()));
+    let with = |variants: Value| json!({"spec": quick_spec(), "variants": variants, "seeds": [1]});
+    let removed = json!([{"name": "a", "patch": []}, {"name": "b", "patch": [{"op": "remove", "path": "/nothing"}]}]);
+    assert_eq!(refusal(&server, &with(removed)), (422, "patch_failed".into(), "/variants/1/patch/0".into()));
+    let invalid = json!([{"name": "a", "patch": [{"op": "add", "path": "/train/steps", "value": 0}]}]);
+    assert_eq!(refusal(&server, &with(invalid)), (422, "invalid_trial".into(), "/variants/0/patch/0".into()));
+    let mut unknown = json!({"spec": quick_spec(), "seeds": [1]});
+    unknown["spec"]["model"] = json!("mdl_nothing");
+    let (status, code, pointer) = refusal(&server, &unknown);
+    assert_eq!((status, code.as_str(), pointer.as_str()), (422, "invalid_trial", "/spec/model"));
+    let root = json!([{"name": "a", "patch": [{"op": "replace", "path": "", "value": []}]}]);
+    assert_eq!(refusal(&server, &with(root)), (422, "patch_failed".into(), "/variants/0/patch/0".into()));
+    let wide = json!({"spec": quick_spec(), "grid": {"/metadata/a": vec!["x".repeat(40_000); 400]}, "seeds": [1]});
+    assert_eq!(server.post("/v1/sweeps", &wide).status, 413, "more than a request may be");
+    let patch = json!([{"op": "add", "path": "/metadata", "value": {"a": "x".repeat(20_000)}}]);
+    let mut wide = with(json!([{"name": "a", "patch": patch}]));
+    wide["grid"] = json!({"/priority": (0..500).collect::<Vec<u32>>()});
+    assert_eq!(server.post("/v1/sweeps", &wide).json()["errors"][0]["code"], "too_large");
+    assert_eq!(refusal(&server, &json!({"spec": 3, "seeds": [1]})).2, "/spec");
+    assert_eq!(refusal(&server, &json!({"spec": {}, "seeds": [1], "lots": 3})).2, "/lots");
+    assert!(server.get("/v1/jobs").json()["data"].as_array().unwrap().is_empty());
+    assert!(server.get("/v1/sweeps").json()["data"].as_array().unwrap().is_empty());
+    assert_eq!(server.get("/v1/sweeps/swp_nothing").status, 404);
+    // A key makes one sweep, also of so many trials that the answer is too long to be kept.
+    let mut many = sweep_of(quick_spec());
+    many["grid"] = json!({"/priority": (0..400).collect::<Vec<u32>>()});
+    many["seeds"] = json!([1]);
+    let body = many.to_string();
+    let keyed = || {
+        let headers = [("content-type", "application/json"), ("idempotency-key", "a")];
+        server.post_bytes("/v1/sweeps", body.as_bytes(), &headers).json()["id"].clone()
+    };
+    assert_eq!(keyed(), keyed());
+    assert_eq!(server.get("/v1/sweeps").json()["data"].as_array().unwrap().len(), 1);
+}
+
+/// Everything is killed again and again; the report is that of a sweep that nobody disturbed.
+#[test]
+fn a_sweep_that_is_killed_ends_with_the_same_report() {
+    let body = sweep_of(quick_spec());
+    let undisturbed = {
+        let folder = data_dir();
+        let server = Server::start(folder.path());
+        let made = create(&server, &body);
+        until(&server, &made, |sweep| sweep["status"] == "finished");
+        report(&server, &made, "")
+    };
+    let folder = data_dir();
+    let mut server = Server::start(folder.path());
+    let made = create(&server, &body);
+    for kill in 0..4 {
+        let over = |sweep: &Value| sweep["counts"]["succeeded"].as_u64() > Some(kill) || sweep["status"] == "finished";
+        until(&server, &made, over);
+        let workers = Command::new("pkill").args(["-KILL", "-P", &server.pid().to_string()]).status();
+        assert!(workers.is_ok());
+        server.kill();
+        server = Server::start(folder.path());
+    }
+    let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+    assert_eq!(done["counts"]["succeeded"], 6, "{done}");
+    let got = report(&server, &made, "");
+    for part in ["configurations", "comparisons", "missing"] {
+        assert_eq!(got[part], undisturbed[part]);
+    }
+}
