@@ -68,7 +68,7 @@ fn trials_take_their_turns_and_are_compared_seed_by_seed() {
     let server = Server::start(folder.path());
     let made = create(&server, &sweep_of(quick_spec()));
     assert_eq!((&made["object"], &made["counts"]["trials"]), (&json!("sweep"), &json!(6)));
-    assert_eq!(made["configurations"][1]["label"], "learning_rate 0.001");
+    assert_eq!(made["configurations"][1]["name"], "learning_rate 0.001");
     let seeds: Vec<u64> = made["trials"].as_array().unwrap().iter().map(|t| t["seed"].as_u64().unwrap()).collect();
     assert_eq!(seeds, [1, 1, 2, 2, 3, 3], "those that can be compared stand together");
     let job = server.job(made["trials"][5]["job"].as_str().unwrap());

@@ -238,7 +238,7 @@ fn describe(sweep: &Value) -> String {
     for trial in sweep["trials"].as_array().into_iter().flatten() {
         let text = |pointer| member(trial, pointer);
         let place = trial["configuration"].as_u64().unwrap_or_default();
-        let label = member(sweep, &format!("/configurations/{place}/label"));
+        let label = member(sweep, &format!("/configurations/{place}/name"));
         let status = if trial["reused"] == true { format!("{} (reused)", text("/status")) } else { text("/status") };
         table.row([text("/number"), text("/job"), status, text("/step"), text("/seed"), label]);
     }
@@ -251,12 +251,12 @@ fn told(report: &Value) -> String {
     let signed = |value: &Value| value.as_f64().map_or_else(|| String::from("-"), |x| format!("{x:+.4}"));
     let label = |place: &Value| {
         let place = place.as_u64().unwrap_or_default();
-        member(report, &format!("/configurations/{place}/label"))
+        member(report, &format!("/configurations/{place}/name"))
     };
     let mut summaries = Table::new(&[">#", ">MEAN", ">+-", ">SEEDS", "CONFIGURATION"]);
     for (place, one) in report["configurations"].as_array().into_iter().flatten().enumerate() {
         let (mean, half) = (number(&one["mean"]), number(&one["half_width"]));
-        summaries.row([place.to_string(), mean, half, member(one, "/seeds"), member(one, "/label")]);
+        summaries.row([place.to_string(), mean, half, member(one, "/seeds"), member(one, "/name")]);
     }
     let mut comparisons =
         Table::new(&[">#", ">DIFFERENCE", ">+-", ">DETECTABLE", ">PAIRS", "VERDICT", "CONFIGURATION"]);

@@ -58,7 +58,7 @@ struct SweepCounts {
 #[derive(Debug, Serialize, ToSchema)]
 struct SweepConfiguration {
     #[schema(example = "p3o, learning_rate 0.0003")]
-    label: String,
+    name: String,
     /// A JSON Patch (RFC 6902) on the spec, in which objects that are missing on the way to a value of the grid or a draw are made; in
     /// lists there is none.
     #[schema(value_type = Option<Vec<Object>>)]
@@ -112,7 +112,7 @@ impl Sweep {
 fn configurations(stored: &Value, whole: bool) -> Vec<SweepConfiguration> {
     let each = stored.as_array().into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    each.map(|one| SweepConfiguration { label: text(&one["label"]), patch: whole.then(|| one["patch"].clone()) })
+    each.map(|one| SweepConfiguration { name: text(&one["label"]), patch: whole.then(|| one["patch"].clone()) })
         .collect()
 }
 

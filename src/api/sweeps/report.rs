@@ -50,7 +50,7 @@ pub struct SweepReport {
 /// A configuration over its seeds.
 #[derive(Debug, Serialize, ToSchema)]
 struct SweepSummary {
-    label: String,
+    name: String,
     seeds: usize,
     /// Null without values.
     mean: Option<f64>,
@@ -102,7 +102,7 @@ pub async fn sweep_report(
     let row = app.store.sweep(id).await?;
     let name = params.metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
     let measure = Measure::of(&name)?;
-    let labels: Vec<String> = configurations(&row.configurations, false).into_iter().map(|one| one.label).collect();
+    let labels: Vec<String> = configurations(&row.configurations, false).into_iter().map(|one| one.name).collect();
     let baseline = params.baseline as usize;
     if baseline >= labels.len() {
         let detail = format!("the sweep has {} configurations, counted from 0", labels.len());
@@ -172,7 +172,7 @@ impl SweepSummary {
         let all: Vec<f64> = values.values().copied().collect();
         let found = interval(&all, 1);
         let half_width = found.and_then(|interval| interval.half_width);
-        Self { label, seeds: all.len(), mean: found.map(|interval| interval.mean), half_width, values }
+        Self { name: label, seeds: all.len(), mean: found.map(|interval| interval.mean), half_width, values }
     }
 }
 
