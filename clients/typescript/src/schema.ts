@@ -2336,6 +2336,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List sweeps */
+        get: operations["list_sweeps"];
+        put?: never;
+        /**
+         * Create a sweep
+         * @description Makes a job for every configuration and seed, at most 1000 in all, and puts the first `at_once` of them into the queue; the
+         *     others are `paused` and follow, in their order, as these end. Every spec is checked before a job is made. A job of a sweep
+         *     is a job like others: follow, pause, cancel and fork it by its id. With an `Idempotency-Key` header the same request can be
+         *     repeated for 24 hours without making a second sweep.
+         */
+        post: operations["create_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a sweep */
+        get: operations["get_sweep"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Pause, resume or widen a sweep */
+        patch: operations["update_sweep"];
+        trace?: never;
+    };
+    "/v1/sweeps/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a sweep
+         * @description Cancels all its jobs that are not over, but for those that it reused.
+         */
+        post: operations["cancel_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report a sweep
+         * @description Means over seeds, and paired differences from the baseline, with intervals that hold together whatever number of
+         *     configurations is compared. While trials run it is about those that are over.
+         */
+        get: operations["sweep_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/uploads": {
         parameters: {
             query?: never;
@@ -3038,6 +3121,15 @@ export interface components {
          * @enum {string}
          */
         AllLinear: "all_linear";
+        /**
+         * @description What the exponent of the difficulty axis follows; the latter two are for comparisons.
+         *
+         *     - `solve_rate`: The solve rate: `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`.
+         *     - `entropy`: Entropy, as the sign axis does: `alpha_max` at the first step's, 1 at its target, `clip(1 + (alpha_max - 1) (H_hat - H*) / (H_0 - H*), 1, alpha_max)`.
+         *     - `log_steps`: Nothing but the logarithm of the steps t: `clip(alpha_max - log(1 + ema t), 1, alpha_max)`.
+         * @enum {string}
+         */
+        AlphaFollows: "solve_rate" | "entropy" | "log_steps";
         /** @description What is asked of the worker of a job. */
         Answer: {
             word: components["schemas"]["Word"];
@@ -3995,6 +4087,35 @@ export interface components {
             key?: string | null;
             /** @description The code of a link that `POST /v1/sessions/links` made, which is used up. */
             link?: string | null;
+        };
+        /** @description A sweep to make. */
+        CreateSweep: {
+            /** @description A name for people. */
+            name?: string | null;
+            /** @description The spec of a job, as `POST /v1/jobs` takes it. */
+            spec: components["schemas"]["JsonObject"];
+            /** @description Named JSON Patches on the spec. With several kinds of changes every combination is tried. */
+            variants?: components["schemas"]["SweepVariant"][];
+            /** @description Values by JSON pointers into the spec. */
+            grid?: components["schemas"]["JsonObject"];
+            /** @description Draws from ranges. */
+            random?: components["schemas"]["SweepDraws"] | null;
+            /**
+             * @description Each configuration is tried with each of these.
+             * @example [
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
+            seeds: number[];
+            /**
+             * Format: int32
+             * @description How many of its jobs are queued or on a device at once, at most.
+             */
+            at_once?: number;
+            /** @description Where a finished job of this project has the same resolved spec, it answers, and nothing is done again. */
+            reuse?: boolean;
         };
         /** @description The file that is going to be sent. */
         CreateUpload: {
@@ -5219,6 +5340,8 @@ export interface components {
             ema_convention?: components["schemas"]["EmaConvention"];
             /** @default absolute */
             entropy_scale?: components["schemas"]["EntropyScale"];
+            /** @default solve_rate */
+            alpha_follows?: components["schemas"]["AlphaFollows"];
         };
         /** @description What is wrong with one field. */
         FieldProblem: {
@@ -6893,6 +7016,8 @@ export interface components {
             ema_convention?: components["schemas"]["EmaConvention"];
             /** @default absolute */
             entropy_scale?: components["schemas"]["EntropyScale"];
+            /** @default solve_rate */
+            alpha_follows?: components["schemas"]["AlphaFollows"];
             /**
              * Format: double
              * @description The ratio's gradient is cut off below `1 - clip_low`.
@@ -6994,6 +7119,12 @@ export interface components {
             ess_scope?: components["schemas"]["ObjectiveP3oEssScope"];
             /** @default k3 */
             kl_estimator?: components["schemas"]["ObjectiveP3oKlEstimator"];
+            /**
+             * Format: double
+             * @description Weight of the penalty that holds the policy near the one that sampled; 1 as published.
+             * @default 1
+             */
+            behavior_coef?: number;
             /**
              * Format: double
              * @description Weight of a KL penalty against the model the job started from, beside the one against the behavior policy.
@@ -8523,6 +8654,195 @@ export interface components {
             /** @description Chunks are never padded. */
             include_obfuscation?: boolean | null;
         };
+        /** @description A sweep. */
+        Sweep: {
+            /** @example swp_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "sweep";
+            name?: string | null;
+            /**
+             * @description `running`; `paused`, and no more trials begin; `cancelled`; `finished`, all its jobs are over.
+             * @example running
+             */
+            status: string;
+            /**
+             * Format: int32
+             * @description How many of its jobs are queued or on a device at once, at most.
+             */
+            at_once: number;
+            counts: components["schemas"]["SweepCounts"];
+            /** @description In which ways the spec is changed, in the order of the request: variants, then the grid, then draws. */
+            configurations: components["schemas"]["SweepConfiguration"][];
+            /** @description All trials; in lists there are none. */
+            trials?: components["schemas"]["SweepTrial"][] | null;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            finished_at?: number | null;
+        };
+        /** @description A configuration against the baseline, seed by seed. */
+        SweepComparison: {
+            /** @description By their places in `configurations`. */
+            configuration: number;
+            baseline: number;
+            /** @description Seeds that both have. */
+            pairs: number;
+            /** Format: double */
+            difference: number;
+            /**
+             * Format: double
+             * @description Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs.
+             */
+            half_width?: number | null;
+            /**
+             * Format: double
+             * @description The least true difference that would be found, by the spread that was measured.
+             */
+            detectable?: number | null;
+            /**
+             * @description `higher` or `lower` than the baseline where the interval says so, else `undecided`.
+             * @example undecided
+             */
+            verdict: string;
+        };
+        /** @description One way in which the spec is changed. */
+        SweepConfiguration: {
+            /** @example p3o, learning_rate 0.0003 */
+            name: string;
+            /**
+             * @description A JSON Patch (RFC 6902) on the spec, in which objects that are missing on the way to a value of the grid or a draw are made; in
+             *     lists there is none.
+             */
+            patch?: Record<string, never>[] | null;
+        };
+        /** @description Trials by what their jobs are. */
+        SweepCounts: {
+            /** Format: int64 */
+            trials: number;
+            /**
+             * Format: int64
+             * @description Their turn has not come.
+             */
+            waiting: number;
+            /**
+             * Format: int64
+             * @description Queued or on a device.
+             */
+            active: number;
+            /**
+             * Format: int64
+             * @description Paused after their turn, by hand or by a budget: the sweep is over when they are resumed and end, or are cancelled.
+             */
+            paused: number;
+            /** Format: int64 */
+            succeeded: number;
+            /**
+             * Format: int64
+             * @description Failed or cancelled, or deleted since.
+             */
+            lost: number;
+        };
+        /** @description Draws from ranges, which depend on `seed` alone. */
+        SweepDraws: {
+            /** Format: int32 */
+            count: number;
+            /**
+             * Format: int64
+             * @description 0 where it is left out.
+             */
+            seed?: number | null;
+            /** @description By JSON pointers into the spec: `low`, `high`, with `log` evenly in the logarithm, with `whole` whole numbers. */
+            ranges: components["schemas"]["JsonObject"];
+        };
+        /** @description One page of a list. */
+        SweepList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Sweep"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description What the trials of a sweep say together. */
+        SweepReport: {
+            /** @constant */
+            object: "sweep_report";
+            sweep: string;
+            metric: string;
+            /**
+             * Format: double
+             * @description How sure intervals are: those of comparisons hold together, those of configurations one by one.
+             */
+            confidence: number;
+            /**
+             * Format: double
+             * @description With what chance a difference of the size `detectable` would be told from none.
+             */
+            power: number;
+            configurations: components["schemas"]["SweepSummary"][];
+            /** @description Every other configuration less the baseline, over the seeds that both have. */
+            comparisons: components["schemas"]["SweepComparison"][];
+            /** @description Trials that have no value: they are not over, have failed, or report no such thing. */
+            missing: number[];
+        };
+        /** @description A configuration over its seeds. */
+        SweepSummary: {
+            name: string;
+            seeds: number;
+            /**
+             * Format: double
+             * @description Null without values.
+             */
+            mean?: number | null;
+            /**
+             * Format: double
+             * @description The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds.
+             */
+            half_width?: number | null;
+            /** @description By seed. */
+            values: {
+                [key: string]: number;
+            };
+        };
+        /** @description A configuration with one seed. */
+        SweepTrial: {
+            /** Format: int32 */
+            number: number;
+            /**
+             * Format: int32
+             * @description By its place in `configurations`.
+             */
+            configuration: number;
+            /** Format: int64 */
+            seed: number;
+            /** @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            job: string;
+            /**
+             * @description The job's; `deleted` where there is none any more. A trial whose turn has not come is `paused`.
+             * @example succeeded
+             */
+            status: string;
+            /**
+             * Format: int64
+             * @description Optimizer steps taken.
+             */
+            step: number;
+            /** @description The job was there before the sweep, with the same resolved spec. */
+            reused: boolean;
+        };
+        /** @description A JSON Patch with a name. */
+        SweepVariant: {
+            name: string;
+            /** @description Operations of RFC 6902. */
+            patch: Record<string, never>[];
+        };
         /** @description Metrics with the same steps. */
         Table: {
             /** @description Of several steps in one point the last one. */
@@ -8707,6 +9027,16 @@ export interface components {
             name?: string | null;
             /** @description Up to 16 pairs of your own, in the place of all that there are. */
             metadata?: components["schemas"]["Metadata"] | null;
+        };
+        /** @description What to change; what is left out stays as it is. */
+        UpdateSweep: {
+            /** @description With true no more trials begin, and those under way go on; with false they begin again. */
+            paused?: boolean | null;
+            /**
+             * Format: int32
+             * @description How many of its jobs are queued or on a device at once, at most. With less than there are none is stopped.
+             */
+            at_once?: number | null;
         };
         /** @description What is to be different; what is absent stays as it is. */
         UpdateWebhookEndpoint: {
@@ -10440,7 +10770,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -10680,7 +11010,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Another machine has this name, or it can have none like it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Another machine has this name, or it can have none like it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10692,7 +11022,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid, or the agent speaks another protocol (`protocol_unknown`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the agent speaks another protocol (`protocol_unknown`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10749,7 +11079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10761,7 +11091,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10804,7 +11134,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10852,7 +11182,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10864,7 +11194,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid, or a file is not there. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or a file is not there. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10912,7 +11242,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10924,7 +11254,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10972,7 +11302,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`), or events before these were not reported (`events_missing`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`), or events before these were not reported (`events_missing`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10984,7 +11314,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11044,7 +11374,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11056,7 +11386,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11104,7 +11434,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11116,7 +11446,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11168,7 +11498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11180,7 +11510,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11235,7 +11565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11247,7 +11577,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11318,7 +11648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11385,7 +11715,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11397,7 +11727,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11472,7 +11802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11484,7 +11814,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11539,7 +11869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11551,7 +11881,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11652,7 +11982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11739,7 +12069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11760,7 +12090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description All is there, and it is not what was announced (`digest_mismatch`); send it again. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description All is there, and it is not what was announced (`digest_mismatch`); send it again. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11826,7 +12156,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11929,7 +12259,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12136,7 +12466,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12313,7 +12643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12473,7 +12803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12485,7 +12815,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description The checkpoint cannot be exported so. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The checkpoint cannot be exported so. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12726,7 +13056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12892,7 +13222,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set or model. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set or model. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13061,7 +13391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13141,7 +13471,7 @@ export interface operations {
                 };
             };
             409: components["responses"]["Conflict"];
-            /** @description No such model, or its tokenizer or template cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description No such model, or its tokenizer or template cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13397,7 +13727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13484,7 +13814,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such data set, or it has no such parameter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description There is no such data set, or it has no such parameter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13574,7 +13904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13651,7 +13981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13773,7 +14103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many others append at the same time. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many others append at the same time. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13794,7 +14124,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13989,7 +14319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14162,7 +14492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14222,7 +14552,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description One of them is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description One of them is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14243,7 +14573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14354,7 +14684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14657,7 +14987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14756,7 +15086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14817,7 +15147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14867,7 +15197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14931,7 +15261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14943,7 +15273,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description `to` is no repository of the hub. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description `to` is no repository of the hub. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15049,7 +15379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing, unknown or invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing, unknown or invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15287,7 +15617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15348,7 +15678,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15462,7 +15792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15561,7 +15891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15724,7 +16054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot be paused as it stands. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15775,7 +16105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not paused. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not paused. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16205,7 +16535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16436,7 +16766,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16506,7 +16836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16537,7 +16867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16644,7 +16974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16889,7 +17219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16910,7 +17240,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17055,7 +17385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17161,7 +17491,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17254,7 +17584,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17318,7 +17648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17339,7 +17669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17397,7 +17727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17408,7 +17738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17765,7 +18095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17875,7 +18205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18051,7 +18381,7 @@ export interface operations {
             };
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18190,7 +18520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18289,7 +18619,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18376,7 +18706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18475,7 +18805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18550,7 +18880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18571,7 +18901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is out of its range, or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is out of its range, or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18621,7 +18951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18692,7 +19022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18713,7 +19043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18797,7 +19127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18858,7 +19188,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18950,6 +19280,396 @@ export interface operations {
             507: components["responses"]["StorageFull"];
         };
     };
+    list_sweeps: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_sweep: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSweep"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid, there would be too many trials (`too_many_trials`), or a changed spec is invalid (`invalid_trial`; `errors` names the change). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The project may not have so many jobs. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The sweep */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such sweep. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The sweep */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateSweep"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such sweep. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The sweep is over (`sweep_over`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The sweep */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such sweep. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The sweep is over (`sweep_over`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    sweep_report: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `pass@K` of the last evaluation, or the last value of a metric of `GET /v1/metrics-catalog`.
+                 * @example pass@1
+                 */
+                metric?: string;
+                /** @description The configuration, by its place, that the others are compared with. */
+                baseline?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The sweep */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepReport"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such sweep. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description No such metric (`unknown_metric`) or configuration. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     create_upload: {
         parameters: {
             query?: never;
@@ -18992,7 +19712,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Too many uploads are under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description Too many uploads are under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19013,7 +19733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19072,7 +19792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19137,7 +19857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19149,7 +19869,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A part is unknown, or the parts are not the announced file. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A part is unknown, or the parts are not the announced file. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19229,7 +19949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts, or there is no bucket that clients reach. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload takes no more parts, or there is no bucket that clients reach. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19241,7 +19961,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description The part is larger than the file, or than 4 GiB. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The part is larger than the file, or than 4 GiB. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19305,7 +20025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The upload takes no more parts. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19326,7 +20046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing or unknown. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing or unknown. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19447,7 +20167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19517,7 +20237,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration or the body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration or the body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19608,7 +20328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19685,7 +20405,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19769,7 +20489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19844,7 +20564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19934,7 +20654,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20045,7 +20765,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There are too many endpoints. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description There are too many endpoints. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20066,7 +20786,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20233,7 +20953,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20401,7 +21121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

@@ -18,6 +18,7 @@ from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
 from .aggregation_constant import AggregationConstant
 from .all_linear import AllLinear
+from .alpha_follows import AlphaFollows
 from .answer import Answer
 from .api_key import ApiKey
 from .api_key_list import ApiKeyList
@@ -80,6 +81,7 @@ from .create_fine_tuning_job import CreateFineTuningJob
 from .create_fine_tuning_job_integrations_type_0_item import CreateFineTuningJobIntegrationsType0Item
 from .create_part import CreatePart
 from .create_session import CreateSession
+from .create_sweep import CreateSweep
 from .create_upload import CreateUpload
 from .create_verifier import CreateVerifier
 from .create_webhook_endpoint import CreateWebhookEndpoint
@@ -328,6 +330,19 @@ from .status_event import StatusEvent
 from .step_metrics import StepMetrics
 from .step_metrics_values import StepMetricsValues
 from .stream_options import StreamOptions
+from .sweep import Sweep
+from .sweep_comparison import SweepComparison
+from .sweep_configuration import SweepConfiguration
+from .sweep_configuration_patch_type_0_item import SweepConfigurationPatchType0Item
+from .sweep_counts import SweepCounts
+from .sweep_draws import SweepDraws
+from .sweep_list import SweepList
+from .sweep_report import SweepReport
+from .sweep_summary import SweepSummary
+from .sweep_summary_values import SweepSummaryValues
+from .sweep_trial import SweepTrial
+from .sweep_variant import SweepVariant
+from .sweep_variant_patch_item import SweepVariantPatchItem
 from .table import Table
 from .test_completion import TestCompletion
 from .test_verdict import TestVerdict
@@ -343,6 +358,7 @@ from .unit import Unit
 from .update_job import UpdateJob
 from .update_job_metadata_type_0 import UpdateJobMetadataType0
 from .update_labels import UpdateLabels
+from .update_sweep import UpdateSweep
 from .update_webhook_endpoint import UpdateWebhookEndpoint
 from .upload import Upload
 from .upload_part import UploadPart
@@ -459,6 +475,7 @@ __all__ = (
     "AdvantageWeightedSettings",
     "AggregationConstant",
     "AllLinear",
+    "AlphaFollows",
     "Answer",
     "ApiKey",
     "ApiKeyList",
@@ -521,6 +538,7 @@ __all__ = (
     "CreateFineTuningJobIntegrationsType0Item",
     "CreatePart",
     "CreateSession",
+    "CreateSweep",
     "CreateUpload",
     "CreateVerifier",
     "CreateWebhookEndpoint",
@@ -769,6 +787,19 @@ __all__ = (
     "StepMetrics",
     "StepMetricsValues",
     "StreamOptions",
+    "Sweep",
+    "SweepComparison",
+    "SweepConfiguration",
+    "SweepConfigurationPatchType0Item",
+    "SweepCounts",
+    "SweepDraws",
+    "SweepList",
+    "SweepReport",
+    "SweepSummary",
+    "SweepSummaryValues",
+    "SweepTrial",
+    "SweepVariant",
+    "SweepVariantPatchItem",
     "Table",
     "TestCompletion",
     "TestVerdict",
@@ -784,6 +815,7 @@ __all__ = (
     "UpdateJob",
     "UpdateJobMetadataType0",
     "UpdateLabels",
+    "UpdateSweep",
     "UpdateWebhookEndpoint",
     "Upload",
     "UploadPart",

@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.alpha_follows import AlphaFollows
 from ..models.auto import Auto
 from ..models.ema_convention import EmaConvention
 from ..models.entropy_scale import EntropyScale
@@ -34,6 +35,13 @@ class FadeSchedule:
 
                 - `absolute`: In nats: `H_hat - H*`.
                 - `relative`: As a share: `(H_hat - H*) / H*`, for models whose entropy is small from the start.
+            alpha_follows (AlphaFollows | Unset): What the exponent of the difficulty axis follows; the latter two are for
+                comparisons.
+
+                - `solve_rate`: The solve rate: `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`.
+                - `entropy`: Entropy, as the sign axis does: `alpha_max` at the first step's, 1 at its target, `clip(1 +
+                (alpha_max - 1) (H_hat - H*) / (H_0 - H*), 1, alpha_max)`.
+                - `log_steps`: Nothing but the logarithm of the steps t: `clip(alpha_max - log(1 + ema t), 1, alpha_max)`.
      """
 
     ema: float | Unset = 0.02
@@ -42,6 +50,7 @@ class FadeSchedule:
     entropy_target: Auto | float | Unset = UNSET
     ema_convention: EmaConvention | Unset = UNSET
     entropy_scale: EntropyScale | Unset = UNSET
+    alpha_follows: AlphaFollows | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         ema = self.ema
@@ -66,6 +75,10 @@ class FadeSchedule:
         if not isinstance(self.entropy_scale, Unset):
             entropy_scale = self.entropy_scale.value
 
+        alpha_follows: str | Unset = UNSET
+        if not isinstance(self.alpha_follows, Unset):
+            alpha_follows = self.alpha_follows.value
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -82,6 +95,8 @@ class FadeSchedule:
             field_dict["ema_convention"] = ema_convention
         if entropy_scale is not UNSET:
             field_dict["entropy_scale"] = entropy_scale
+        if alpha_follows is not UNSET:
+            field_dict["alpha_follows"] = alpha_follows
 
         return field_dict
 
@@ -123,6 +138,13 @@ class FadeSchedule:
         else:
             entropy_scale = EntropyScale(_entropy_scale)
 
+        _alpha_follows = d.pop("alpha_follows", UNSET)
+        alpha_follows: AlphaFollows | Unset
+        if isinstance(_alpha_follows,  Unset):
+            alpha_follows = UNSET
+        else:
+            alpha_follows = AlphaFollows(_alpha_follows)
+
         fade_schedule = cls(
             ema=ema,
             alpha_max=alpha_max,
@@ -130,6 +152,7 @@ class FadeSchedule:
             entropy_target=entropy_target,
             ema_convention=ema_convention,
             entropy_scale=entropy_scale,
+            alpha_follows=alpha_follows,
         )
 
         return fade_schedule

@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.alpha_follows import AlphaFollows
 from ..models.auto import Auto
 from ..models.ema_convention import EmaConvention
 from ..models.entropy_scale import EntropyScale
@@ -38,6 +39,13 @@ class ObjectiveFade:
 
                 - `absolute`: In nats: `H_hat - H*`.
                 - `relative`: As a share: `(H_hat - H*) / H*`, for models whose entropy is small from the start.
+            alpha_follows (AlphaFollows | Unset): What the exponent of the difficulty axis follows; the latter two are for
+                comparisons.
+
+                - `solve_rate`: The solve rate: `clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)`.
+                - `entropy`: Entropy, as the sign axis does: `alpha_max` at the first step's, 1 at its target, `clip(1 +
+                (alpha_max - 1) (H_hat - H*) / (H_0 - H*), 1, alpha_max)`.
+                - `log_steps`: Nothing but the logarithm of the steps t: `clip(alpha_max - log(1 + ema t), 1, alpha_max)`.
             clip_low (float | Unset): The ratio's gradient is cut off below `1 - clip_low`. Default: 0.2.
             clip_high (float | Unset): The ratio's gradient is cut off above `1 + clip_high`. Default: 0.2.
      """
@@ -50,6 +58,7 @@ class ObjectiveFade:
     entropy_target: Auto | float | Unset = UNSET
     ema_convention: EmaConvention | Unset = UNSET
     entropy_scale: EntropyScale | Unset = UNSET
+    alpha_follows: AlphaFollows | Unset = UNSET
     clip_low: float | Unset = 0.2
     clip_high: float | Unset = 0.2
 
@@ -80,6 +89,10 @@ class ObjectiveFade:
         if not isinstance(self.entropy_scale, Unset):
             entropy_scale = self.entropy_scale.value
 
+        alpha_follows: str | Unset = UNSET
+        if not isinstance(self.alpha_follows, Unset):
+            alpha_follows = self.alpha_follows.value
+
         clip_low = self.clip_low
 
         clip_high = self.clip_high
@@ -103,6 +116,8 @@ class ObjectiveFade:
             field_dict["ema_convention"] = ema_convention
         if entropy_scale is not UNSET:
             field_dict["entropy_scale"] = entropy_scale
+        if alpha_follows is not UNSET:
+            field_dict["alpha_follows"] = alpha_follows
         if clip_low is not UNSET:
             field_dict["clip_low"] = clip_low
         if clip_high is not UNSET:
@@ -154,6 +169,13 @@ class ObjectiveFade:
         else:
             entropy_scale = EntropyScale(_entropy_scale)
 
+        _alpha_follows = d.pop("alpha_follows", UNSET)
+        alpha_follows: AlphaFollows | Unset
+        if isinstance(_alpha_follows,  Unset):
+            alpha_follows = UNSET
+        else:
+            alpha_follows = AlphaFollows(_alpha_follows)
+
         clip_low = d.pop("clip_low", UNSET)
 
         clip_high = d.pop("clip_high", UNSET)
@@ -167,6 +189,7 @@ class ObjectiveFade:
             entropy_target=entropy_target,
             ema_convention=ema_convention,
             entropy_scale=entropy_scale,
+            alpha_follows=alpha_follows,
             clip_low=clip_low,
             clip_high=clip_high,
         )

@@ -46,6 +46,8 @@ class ObjectiveP3O:
 
                 - `k3`: As published: k3 over completions of the behavior policy, an estimate of chi2(mu || pi) - KL(mu || pi).
                 - `importance`: `rho log rho - rho + 1`, an unbiased estimate of KL(pi || mu).
+            behavior_coef (float | Unset): Weight of the penalty that holds the policy near the one that sampled; 1 as
+                published. Default: 1.0.
             kl_coef (float | Unset): Weight of a KL penalty against the model the job started from, beside the one against
                 the behavior policy. Default: 0.0.
             entropy_coef (float | Unset): Weight of the policy's mean entropy per token, which is added to what is aimed at.
@@ -57,6 +59,7 @@ class ObjectiveP3O:
     advantage: AdvantageAsym | AdvantageFade | AdvantageFocal | AdvantageLogMeanExp | AdvantagePassAtK | AdvantagePower | AdvantageWeighted | Literal['batch_std'] | Literal['group_std'] | Literal['group_std_sample'] | Literal['maxrl'] | Literal['mean'] | Literal['mean_batch_std'] | Literal['nsr'] | Literal['reinforce'] | Literal['rloo'] | Unset = UNSET
     ess_scope: ObjectiveP3OEssScope | Unset = UNSET
     kl_estimator: ObjectiveP3OKlEstimator | Unset = UNSET
+    behavior_coef: float | Unset = 1.0
     kl_coef: float | Unset = 0.0
     entropy_coef: float | Unset = 0.0
 
@@ -100,6 +103,8 @@ class ObjectiveP3O:
         if not isinstance(self.kl_estimator, Unset):
             kl_estimator = self.kl_estimator.value
 
+        behavior_coef = self.behavior_coef
+
         kl_coef = self.kl_coef
 
         entropy_coef = self.entropy_coef
@@ -117,6 +122,8 @@ class ObjectiveP3O:
             field_dict["ess_scope"] = ess_scope
         if kl_estimator is not UNSET:
             field_dict["kl_estimator"] = kl_estimator
+        if behavior_coef is not UNSET:
+            field_dict["behavior_coef"] = behavior_coef
         if kl_coef is not UNSET:
             field_dict["kl_coef"] = kl_coef
         if entropy_coef is not UNSET:
@@ -249,6 +256,8 @@ class ObjectiveP3O:
         else:
             kl_estimator = ObjectiveP3OKlEstimator(_kl_estimator)
 
+        behavior_coef = d.pop("behavior_coef", UNSET)
+
         kl_coef = d.pop("kl_coef", UNSET)
 
         entropy_coef = d.pop("entropy_coef", UNSET)
@@ -259,6 +268,7 @@ class ObjectiveP3O:
             advantage=advantage,
             ess_scope=ess_scope,
             kl_estimator=kl_estimator,
+            behavior_coef=behavior_coef,
             kl_coef=kl_coef,
             entropy_coef=entropy_coef,
         )
