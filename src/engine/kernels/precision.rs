@@ -9,7 +9,7 @@ pub enum Precision {
     F32,
     /// bf16, two inner steps to a word; sums go on from pair to pair.
     Bf16,
-    /// bf16 in the same words; sums go on from block to block of [`TILED`] words, each of which has partial sums of its own,
+    /// bf16 in the same words; sums go on from block to block of 16 words, each of which has partial sums of its own,
     /// as matrix tiles add (`kernels::tiles`).
     Bf16Tiled,
 }

@@ -1,5 +1,5 @@
 //! Products of bf16 in the order in which the matrix tiles of AMX add (Intel, "Architecture Instruction Set Extensions", TDPBF16PS):
-//! the inner dimension is cut into blocks of [`TILED`] pairs; of each the products of the first numbers of the pairs are one
+//! the inner dimension is cut into blocks of 16 pairs; of each the products of the first numbers of the pairs are one
 //! chain, those of the second ones another, and the sum of both is added to the result. In tiles where the processor has them,
 //! and otherwise widened to f32, to the same bits (but for numbers below 2^-126, which tiles take for zero). So a job that
 //! began on a machine with tiles can go on elsewhere.
