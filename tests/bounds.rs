@@ -4,7 +4,7 @@
 mod common;
 
 use anneal::job::{
-    DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, UploadId, VerifierId, WebhookEndpointId, WorkerId,
+    DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, SweepId, UploadId, VerifierId, WebhookEndpointId, WorkerId,
 };
 use common::{Answer, Server, data_dir, small_spec};
 use serde_json::{Value, json};
@@ -191,6 +191,7 @@ fn with_ids(path: &str, job: &str) -> String {
         "verifiers" => VerifierId::generate().to_string(),
         "rollout-sets" => RolloutSetId::generate().to_string(),
         "evaluations" => EvaluationId::generate().to_string(),
+        "sweeps" => SweepId::generate().to_string(),
         "uploads" => UploadId::generate().to_string(),
         "webhook_endpoints" => WebhookEndpointId::generate().to_string(),
         _ => String::from("0"),

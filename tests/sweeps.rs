@@ -150,6 +150,134 @@ fn a_sweep_rests_goes_on_and_ends_when_it_is_told_to() {
     assert_eq!(server.patch(&path, &json!({"paused": false}), &[]).problem(), "sweep_over");
 }
 
+/// Four configurations of eight steps with two seeds, of which halves are given up after two steps and after four.
+fn halved() -> Value {
+    let mut spec = quick_spec();
+    spec["train"]["steps"] = json!(8);
+    spec["eval"]["every_steps"] = json!(2);
+    json!({
+        "spec": spec,
+        "grid": {"/optimizer/learning_rate": [0.00001, 0.0001, 0.001, 0.01]},
+        "seeds": [1, 2],
+        "at_once": 3,
+        "halving": {"steps": [2, 4]},
+    })
+}
+
+/// pass@1 of a job after a step.
+fn pass_at(server: &Server, job: &str, step: u64) -> f64 {
+    let events =
+        server.get(&format!("/v1/events?job={job}&type=evaluation")).json()["data"].as_array().unwrap().clone();
+    let is_of = |event: &&Value| event["type"] == "evaluation" && event["data"]["step"] == step;
+    let found = events.iter().rfind(is_of).unwrap_or_else(|| panic!("{job} has no evaluation at {step}"));
+    found["data"]["pass_at"][0]["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn the_worse_half_is_given_up_at_each_step_by_what_was_measured_there() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let made = create(&server, &halved());
+    assert_eq!(made["halving"], json!({"metric": "pass@1", "steps": [2, 4], "factor": 2, "goal": "maximize"}));
+    let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+    let trials = done["trials"].as_array().unwrap();
+    let of = |configuration: u64| trials.iter().filter(move |trial| trial["configuration"] == configuration);
+    // Who goes on, by the evaluations that the jobs tell.
+    let better = |standing: &[u64], step: u64, count: usize| -> Vec<u64> {
+        let mean = |place: &u64| {
+            of(*place).map(|trial| pass_at(&server, trial["job"].as_str().unwrap(), step)).sum::<f64>() / 2.0
+        };
+        let mut ranked: Vec<(u64, f64)> = standing.iter().map(|place| (*place, mean(place))).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ranked.truncate(count);
+        let mut places: Vec<u64> = ranked.into_iter().map(|(place, _)| place).collect();
+        places.sort_unstable();
+        places
+    };
+    let two = better(&[0, 1, 2, 3], 2, 2);
+    let one = better(&two, 4, 1);
+    for trial in trials {
+        let place = trial["configuration"].as_u64().unwrap();
+        let reached = if two.contains(&place) { 4 } else { 2 };
+        assert_eq!(trial["rung_step"], reached, "{trial}");
+        let value = pass_at(&server, trial["job"].as_str().unwrap(), reached);
+        assert!((trial["rung_value"].as_f64().unwrap() - value).abs() < 1e-12);
+        assert_eq!(trial["dropped"], !one.contains(&place), "{one:?}: {trial}");
+        // A short job may have come to its end before it was seen.
+        let status = trial["status"].as_str().unwrap();
+        assert!(status == "succeeded" || (trial["dropped"] == true && status == "cancelled"), "{trial}");
+    }
+    assert_eq!(done["counts"]["lost"], 0);
+    let counted = done["counts"]["dropped"].as_u64().unwrap() + done["counts"]["succeeded"].as_u64().unwrap();
+    assert_eq!(counted, 8);
+
+    // What was given up gets no more seeds; the winner is measured again with new ones.
+    let path = format!("/v1/sweeps/{}", made["id"].as_str().unwrap());
+    assert_eq!(server.patch(&path, &json!({"add_seeds": [3, 2]}), &[]).json()["errors"][0]["pointer"], "/add_seeds/1");
+    let more = server.patch(&path, &json!({"add_seeds": [3, 4]}), &[]).json();
+    assert_eq!((&more["status"], &more["counts"]["trials"]), (&json!("running"), &json!(10)), "{more}");
+    let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+    for trial in &done["trials"].as_array().unwrap()[8..] {
+        assert_eq!((&trial["configuration"], &trial["status"]), (&json!(one[0]), &json!("succeeded")), "{trial}");
+    }
+    let found = report(&server, &made, "");
+    for (place, summary) in found["configurations"].as_array().unwrap().iter().enumerate() {
+        let is_left = one.contains(&(place as u64));
+        assert!(!is_left || (summary["seeds"] == 4 && summary["dropped_at"].is_null()), "{summary}");
+    }
+    let cancelled = server.post(&format!("{path}/cancel"), &json!({}));
+    assert_eq!(cancelled.problem(), "sweep_over");
+}
+
+#[test]
+fn long_trials_wait_for_one_another_and_the_given_up_ones_stop() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let mut body = halved();
+    body["spec"]["train"]["steps"] = json!(100_000);
+    body["spec"]["eval"]["every_steps"] = json!(2);
+    body["halving"] = json!({"metric": "loss", "goal": "minimize", "steps": [4], "factor": 4});
+    body["seeds"] = json!([1]);
+    body["at_once"] = json!(1);
+    let made = create(&server, &body);
+    // One after another comes to the step and waits there, until all were.
+    let decided = until(&server, &made, |sweep| sweep["counts"]["dropped"] == 3);
+    let left: Vec<&Value> =
+        decided["trials"].as_array().unwrap().iter().filter(|trial| trial["dropped"] == false).collect();
+    assert_eq!(left.len(), 1);
+    let values = |trial: &Value| trial["rung_value"].as_f64().unwrap();
+    let all = decided["trials"].as_array().unwrap();
+    assert!(all.iter().all(|trial| values(left[0]) <= values(trial)), "{all:?}");
+    let goes_on = left[0]["job"].as_str().unwrap();
+    let before = server.job(goes_on)["step"].as_u64();
+    until(&server, &made, |_| server.job(goes_on)["step"].as_u64() > before);
+    server.post(&format!("/v1/sweeps/{}/cancel", made["id"].as_str().unwrap()), &json!({}));
+    let over = until(&server, &made, |sweep| sweep["counts"]["lost"] == 1);
+    assert_eq!((&over["status"], &over["counts"]["dropped"]), (&json!("cancelled"), &json!(3)));
+}
+
+#[test]
+fn a_budget_for_all_pauses_what_runs_and_more_of_it_has_it_go_on() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let mut body = sweep_of(quick_spec());
+    body["spec"]["train"]["steps"] = json!(100_000);
+    body["budget"] = json!({"device_seconds": 1});
+    let made = create(&server, &body);
+    let path = format!("/v1/sweeps/{}", made["id"].as_str().unwrap());
+    let stopped = until(&server, &made, |sweep| sweep["status"] == "paused" && sweep["counts"]["active"] == 0);
+    assert!(stopped["device_seconds"].as_f64() >= Some(1.0), "{stopped}");
+    assert_eq!(stopped["counts"]["waiting"], 6, "those that rest have their turns again: {stopped}");
+    assert_eq!(server.patch(&path, &json!({"paused": false}), &[]).problem(), "budget_exhausted");
+    let more = json!({"paused": false, "budget": {"device_seconds": 1_000_000}});
+    let goes_on = server.patch(&path, &more, &[]).json();
+    assert_eq!((&goes_on["status"], &goes_on["counts"]["active"]), (&json!("running"), &json!(2)), "{goes_on}");
+    let first = made["trials"][0]["job"].as_str().unwrap();
+    let before = server.job(first)["step"].as_u64();
+    until(&server, &made, |_| server.job(first)["step"].as_u64() > before);
+    server.post(&format!("{path}/cancel"), &json!({}));
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
     let folder = data_dir();
@@ -170,11 +298,23 @@ fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
     assert_eq!(refusal(&server, &with(root)), (422, "patch_failed".into(), "/variants/0/patch/0".into()));
     let wide = json!({"spec": quick_spec(), "grid": {"/metadata/a": vec!["x".repeat(40_000); 400]}, "seeds": [1]});
     assert_eq!(server.post("/v1/sweeps", &wide).status, 413, "more than a request may be");
-    let patch = json!([{"op": "add", "path": "/metadata", "value": {"a": "x".repeat(20_000)}}]);
+    let patch = json!([{"op": "add", "path": "/metadata", "value": {"a": "x".repeat(80_000)}}]);
     let mut wide = with(json!([{"name": "a", "patch": patch}]));
     wide["grid"] = json!({"/priority": (0..500).collect::<Vec<u32>>()});
     assert_eq!(server.post("/v1/sweeps", &wide).json()["errors"][0]["code"], "too_large");
     assert_eq!(refusal(&server, &json!({"spec": 3, "seeds": [1]})).2, "/spec");
+    let halving = |halving: Value| {
+        let body = json!({"spec": quick_spec(), "seeds": [1], "halving": halving});
+        server.post("/v1/sweeps", &body).json()["errors"][0].clone()
+    };
+    let told = |error: Value| [error["pointer"].clone(), error["code"].clone()];
+    assert_eq!(told(halving(json!({"steps": [2]}))), ["/halving/steps/0", "not_evaluated"]);
+    assert_eq!(told(halving(json!({"steps": [1]}))), ["/halving/steps/0", "not_evaluated"]);
+    assert_eq!(told(halving(json!({"steps": [1], "metric": "pass@3"}))), ["/halving/metric", "not_evaluated"]);
+    assert_eq!(told(halving(json!({"steps": [1], "metric": "luck"}))), ["/halving/metric", "unknown_metric"]);
+    assert_eq!(told(halving(json!({"steps": []}))), ["/halving/steps", "out_of_range"]);
+    let budget = json!({"spec": quick_spec(), "seeds": [1], "budget": {"device_seconds": 0}});
+    assert_eq!(refusal(&server, &budget).2, "/budget/device_seconds");
     assert_eq!(refusal(&server, &json!({"spec": {}, "seeds": [1], "lots": 3})).2, "/lots");
     assert!(server.get("/v1/jobs").json()["data"].as_array().unwrap().is_empty());
     assert!(server.get("/v1/sweeps").json()["data"].as_array().unwrap().is_empty());

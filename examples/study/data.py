@@ -108,9 +108,26 @@ def gap(name):
     return lambda run: (run.get("gaps") or {}).get(name)
 
 
-def wall(run):
-    """The logarithm of a run's seconds."""
-    return math.log(run["wall_seconds"]) if run.get("wall_seconds") else None
+def until(k, level):
+    """The logarithm of the seconds of sampling and training after which pass@k reaches `level`, by a line between the
+    evaluations around it; none where it never does, and where it is there from the start."""
+
+    def measure(run):
+        spent = [
+            pair
+            for name in ("time/rollout_seconds", "time/step_seconds")
+            for pair in zip(run["series"].get(name, {}).get("steps", ()), _values(run, name))
+        ]
+        points = [
+            (sum(seconds for step, seconds in spent if step <= evaluation["step"]), evaluation["pass_at"][str(k)])
+            for evaluation in run["evaluations"]
+        ]
+        for (before, low), (after, high) in zip(points, points[1:]):
+            if low < level <= high and after > before:
+                return math.log(before + (after - before) * (level - low) / (high - low))
+        return None
+
+    return measure
 
 
 def variance_ratio(run):

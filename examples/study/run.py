@@ -5,9 +5,9 @@
     python3 examples/study/run.py --regime reuse --docs docs # one regime; without --regime all of them
     python3 examples/study/run.py --server http://host:8000  # on a server that runs
 
-It starts a server of its own unless one is named, submits one job after another and keeps what each job left behind below
---out. A study that was killed, or whose server was, goes on with the same command: what is known is not run again, and a
-job that a named server still runs is waited for. `--report` draws and writes again without running anything. Only the
+It starts a server of its own unless one is named, gives it a sweep for each regime and keeps what each job left behind below
+--out. A study that was killed, or whose server was, goes on with the same command: what is known is not run again, and
+sweeps that a named server has are waited for. `--report` draws and writes again without running anything. Only the
 standard library is needed, and `cargo build --release` before.
 """
 
@@ -51,8 +51,12 @@ METRICS = (
     "target/ess_share",
     "kl/teacher",
     "completion/tokens_mean",
+    "time/rollout_seconds",
+    "time/step_seconds",
 )
 PROBE_METRICS = ("entropy/mean", "reward/mean")
+# Jobs that wait for a device or have one: the next one is there when one ends.
+AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,9 @@ class Study:
     def digest(self, unit):
         """What identifies a unit's result: another spec, or another start, is another result."""
         starts = [asdict(start) for start in (unit.regime.start, *unit.regime.others)]
-        # Starts had no task before there was a second one.
-        starts = [{k: v for k, v in start.items() if (k, v) != ("task", ARITHMETIC.name)} for start in starts]
+        # Starts had no task, model and precision before there were others.
+        usual = {"task": ARITHMETIC.name, "model": regimes.MODEL, "precision": "f32"}
+        starts = [{k: v for k, v in start.items() if usual.get(k) != v} for start in starts]
         return digest([spec_of(unit.regime, unit.condition, self.scale, unit.seed), starts, asdict(self.scale)])
 
     def cached(self, unit):
@@ -160,30 +165,66 @@ class Study:
     def pending(self):
         return [unit for unit in self.units if self.cached(unit) is None]
 
-    def run(self, client):
-        """Runs what is not known yet, with a line for each unit. A failed job does not stop the others."""
-        things, took, left = Things(client, self.scale), 0.0, len(self.pending())
-        done = 0
-        for number, unit in enumerate(self.units, 1):
-            head = f"[{number:{len(str(len(self.units)))}}/{len(self.units)}] {unit.name}"
-            if self.cached(unit) is not None:
-                print(f"{head}: known already", flush=True)
-                continue
-            started = time.monotonic()
-            try:
-                told = self.perform(client, things, unit)
-            except (JobFailed, Refused) as error:
-                self.failures.append(f"{unit.name}: {error}")
-                told = f"FAILED: {error}"
-            seconds = time.monotonic() - started
-            took, done = took + seconds, done + 1
-            minutes = took / done * (left - done) / 60
-            print(f"{head}: {told}, {seconds:.0f} s; about {minutes:.0f} min left", flush=True)
+    def run(self, client, anew=False):
+        """Runs what is not known yet, regime by regime, with a line for each unit. A failed job does not stop the others, and
+        a refused regime not the other regimes. A server that is `anew` has nothing to go on with."""
+        things, pace = Things(client, self.scale), Pace(len(self.units), len(self.pending()))
+        for regime in self.regimes:
+            pending = {(unit.condition.name, unit.seed): unit for unit in self.pending() if unit.regime is regime}
+            known = sum(unit.regime is regime for unit in self.units) - len(pending)
+            if known:
+                pace.number += known
+                print(f"[{pace.number}/{pace.units}] {regime.name}: {known} known already", flush=True)
+            for body in self.sweeps(things, regime, pending if anew else None) if pending else ():
+                try:
+                    sweep = client.call("/v1/sweeps", body, key=f"study-{digest(body)}")
+                except Refused as error:
+                    self.failures.append(f"{regime.name}: {error}")
+                    print(f"{regime.name}: FAILED: {error}", flush=True)
+                    continue
+                names = [variant["name"] for variant in body["variants"]]
+                for trial in sweep["trials"]:
+                    unit = pending.get((names[trial["configuration"]], trial["seed"]))
+                    if unit:
+                        self.take(client, things, unit, trial["job"], pace)
 
-    def perform(self, client, things, unit):
-        """Runs one unit and stores its result; one phrase about it."""
-        spec = spec_of(unit.regime, unit.condition, self.scale, unit.seed)
-        job = client.run(things.named(spec, unit.seed), self.scale.job_seconds)
+    def sweeps(self, things, regime, pending):
+        """The sweeps that a regime comes to: one for all conditions whose specs name the same things at the same places, since
+        a seed brings its own. Of the conditions and seeds of `pending` alone, if it says so."""
+        wanted = [c for c in regime.conditions if pending is None or any(name == c.name for name, _ in pending)]
+        every = sorted({unit.seed for unit in self.units if unit.regime is regime})
+        seeds = [seed for seed in every if pending is None or any(seed == other for _, other in pending)]
+        groups = {}
+        for condition in wanted:
+            spec = spec_of(regime, condition, self.scale, 0)
+            groups.setdefault(tuple(sorted(named(spec))), []).append((condition.name, spec))
+        for things_named, conditions in groups.items():
+            variants = [
+                {"name": name, "patch": [{"op": "replace", "path": "", "value": spec}]} for name, spec in conditions
+            ]
+            yield {
+                "name": f"study {regime.name}",
+                "spec": {},
+                "variants": variants,
+                "seeds": seeds,
+                "by_seed": {place: [things.thing(name, seed) for seed in seeds] for place, name in things_named},
+                "at_once": AT_ONCE,
+                "reuse": True,
+            }
+
+    def take(self, client, things, unit, job, pace):
+        """Waits for the job of a unit and stores its result, and says so."""
+        started = time.monotonic()
+        try:
+            told = self.perform(client, things, unit, job)
+        except (JobFailed, Refused) as error:
+            self.failures.append(f"{unit.name}: {error}")
+            told = f"FAILED: {error}"
+        print(pace.line(unit.name, told, time.monotonic() - started), flush=True)
+
+    def perform(self, client, things, unit, job):
+        """Stores the result of the job of a unit; one phrase about it."""
+        job = client.finish(client.again(job), self.scale.job_seconds)
         record = harvest(client, job)
         if not record["evaluations"]:
             raise JobFailed(f"{job['id']} left no evaluation behind")
@@ -226,6 +267,25 @@ class Study:
             "parameters": {**asdict(self.scale), "smoke": self.scale is SMOKE, "model": regimes.MODEL, "group": GROUP},
             "runs": [record for record in records if record is not None],
         }
+
+
+class Pace:
+    """How far a study is, and about how long it takes still."""
+
+    def __init__(self, units, left):
+        self.units, self.left, self.number, self.took, self.done = units, left, 0, 0.0, 0
+
+    def line(self, name, told, seconds):
+        self.number, self.took, self.done = self.number + 1, self.took + seconds, self.done + 1
+        minutes = self.took / self.done * (self.left - self.done) / 60
+        return f"[{self.number}/{self.units}] {name}: {told}, {seconds:.0f} s; about {minutes:.0f} min left"
+
+
+def named(value, place=""):
+    """Where in a spec things stand that are yet to be made, as JSON pointers, and their names."""
+    if isinstance(value, dict):
+        return [found for key, part in value.items() for found in named(part, f"{place}/{key}")]
+    return [(place, value[1:])] if isinstance(value, str) and value.startswith("@") else []
 
 
 def digest(value):
@@ -330,7 +390,7 @@ def run_jobs(study, program, url):
         program_digest = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:12]
         study.build = f"anneal {version} ({program_digest})"
         try:
-            study.run(client)
+            study.run(client, anew=True)
         except ServiceError as error:
             raise ServiceError(f"{error}. The server: {server.trouble()}") from None
 

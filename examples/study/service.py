@@ -157,6 +157,12 @@ class Client:
             job = self.call("/v1/jobs", spec)
         return self.finish(job["id"], limit_seconds)
 
+    def again(self, job_id):
+        """A job of a sweep; one that has failed in an earlier run of the study is put into the queue again."""
+        if self.call(f"/v1/jobs/{job_id}/wait?timeout=0")["status"] in FAILED:
+            self.call(f"/v1/jobs/{job_id}/resume", {})
+        return job_id
+
     def finish(self, job_id, limit_seconds):
         """Waits for a job's end; a job that takes longer than the limit is cancelled."""
         deadline = time.monotonic() + limit_seconds
@@ -172,6 +178,9 @@ class Client:
                     f"{job_id} {job['status']}: {failure.get('message') or 'without a message'} "
                     f"({failure.get('code') or 'no code'})"
                 )
+            if job["status"] == "paused":
+                # Its turn in its sweep has not come, which is no reason for the server to wait.
+                time.sleep(0.2)
             if left <= 0:
                 # It may have ended at this very moment, or be out of reach; it is given up either way.
                 with contextlib.suppress(Refused, ServiceError):

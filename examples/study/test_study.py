@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import random
 import re
 import stat
@@ -28,7 +29,7 @@ import run
 import stats
 import svg
 import tasks
-from data import Results, best, first, gap, last, passing, variance_ratio
+from data import Results, best, first, gap, last, passing, until, variance_ratio
 from service import Client, JobFailed, Refused, Server, ServiceError
 from stats import Interval, interval, paired
 
@@ -267,7 +268,7 @@ def made_up(regime, values, seeds=5):
             ]
             held = {"ess/ratio": 0.5, "p3o/ess": 0.5, "reward/zero_spread": 0.5, "entropy/mean": 1.5, "fade/delta": 0.6}
             held |= {"fade/alpha": 2.0, "kl/reference": 0.3, "kl/teacher": 0.4, "logprob/mean_abs_diff": 0.01}
-            held |= {"target/ess_share": 0.4, "completion/tokens_mean": 20.0}
+            held |= {"target/ess_share": 0.4, "completion/tokens_mean": 20.0, "time/step_seconds": 2.0}
             held |= {name: value for name, value in values.items() if "/" in name}
             series = {name: {"steps": [1, 2], "values": [value, value]} for name, value in held.items()}
             table = {"full": {"variance": 1.0 + seed / 100}, "none": {"variance": 4.0}}
@@ -320,6 +321,12 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(last("fade/delta", log=True)(run), -0.5108, places=4)
         self.assertAlmostEqual(variance_ratio(run), -1.3764, places=3)
         self.assertEqual(gap("support_price_low")(run), 0.2)
+        # From 0.1 before the first step to the end after two of 2 seconds each: halfway there after two.
+        middle = (passing(1, 0)(run) + passing(1)(run)) / 2
+        timed = {**run, "evaluations": [run["evaluations"][0], {**run["evaluations"][-1], "step": 2}]}
+        self.assertAlmostEqual(until(1, middle)(timed), math.log(2.0))
+        self.assertIsNone(until(1, 0.99)(timed))
+        self.assertIsNone(until(1, 0.05)(timed), "it is there from the start")
         nothing = {"evaluations": [], "series": {}, "gaps": None}
         measures = (passing(1), first("x"), best("x", min), last("x"), gap("x"), variance_ratio)
         self.assertTrue(all(measure(nothing) is None for measure in measures))
@@ -363,17 +370,24 @@ class StandIn(BaseHTTPRequestHandler):
             return self.answer({"id": store.uploads[key]})
         body = json.loads(content)
         if self.path == "/v1/jobs":
-            if store.trouble.get(body["name"]) == "refused":
-                errors = [{"pointer": "/objective/beta", "code": "out_of_range", "detail": "must be above 0"}]
-                return self.answer({"detail": "no", "errors": errors}, 422)
             identifier = store.keys.get(key) or f"job_{len(store.jobs)}"
             store.jobs[identifier] = body
             if key:
                 store.keys[key] = identifier
             return self.answer({"id": identifier, "status": self.job(identifier, body)["status"]})
+        if self.path == "/v1/sweeps":
+            if store.trouble.get(body["name"]) == "refused":
+                errors = [{"pointer": "/variants/0/patch/0", "code": "out_of_range", "detail": "must be above 0"}]
+                return self.answer({"detail": "no", "errors": errors}, 422)
+            if key not in store.keys:
+                store.keys[key] = self.sweep(body)
+            return self.answer({"id": f"swp_{len(store.keys)}", "trials": store.keys[key]})
         if self.path == "/v1/rollout-sets":
             store.jobs["job_rs"] = {**body, "train": {"steps": 0}}
             return self.answer({"id": "rs_1", "job": "job_rs"})
+        if self.path.endswith("/resume"):
+            store.resumed.append(self.path.split("/")[3])
+            return self.answer({})
         if self.path.endswith("/cancel"):
             store.cancelled.append(self.path.split("/")[3])
             return self.answer({})
@@ -394,6 +408,23 @@ class StandIn(BaseHTTPRequestHandler):
             page = events[after : after + 3]
             return self.answer({"data": page, "has_more": after + 3 < len(events)})
         return self.answer({"detail": "there is nothing here"}, 404)
+
+    def sweep(self, body):
+        """Makes the jobs of a sweep as the server does: whole specs as variants, and what a seed brings along."""
+        trials = []
+        for at, seed in enumerate(body["seeds"]):
+            for place, variant in enumerate(body["variants"]):
+                spec = json.loads(json.dumps(variant["patch"][0]["value"]))
+                for pointer, values in body["by_seed"].items():
+                    *path, name = pointer.split("/")[1:]
+                    inner = spec
+                    for part in path:
+                        inner = inner[part]
+                    inner[name] = values[at]
+                identifier = f"job_{len(self.server.jobs)}"
+                self.server.jobs[identifier] = {**spec, "seed": seed}
+                trials.append({"job": identifier, "configuration": place, "seed": seed})
+        return trials
 
     def job(self, job, spec):
         trouble = self.server.trouble.get(spec["name"])
@@ -416,7 +447,8 @@ class StandIn(BaseHTTPRequestHandler):
             events.append(("log", {"gradient_variance": {"full": both, "top_k": both, "none": both}}))
         if spec["dataset"].get("eval"):
             for step in range(spec["train"]["steps"] + 1):
-                ks = [{"k": k, "mean": 0.5, "half_width": 0.1} for k in spec["eval"]["pass_at"]]
+                mean = 0.1 * (1 + step)
+                ks = [{"k": k, "mean": mean, "half_width": 0.1} for k in spec["eval"]["pass_at"]]
                 events.append(("evaluation", {"step": step, "pass_at": ks}))
         events.append(("status", {"status": "succeeded"}))
         return [
@@ -435,7 +467,7 @@ class StandIn(BaseHTTPRequestHandler):
 class Harness(unittest.TestCase):
     def setUp(self):
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), StandIn)
-        self.server.jobs, self.server.trouble, self.server.cancelled = {}, {}, []
+        self.server.jobs, self.server.trouble, self.server.cancelled, self.server.resumed = {}, {}, [], []
         self.server.keys, self.server.uploads = {}, {}
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
@@ -480,32 +512,53 @@ class Harness(unittest.TestCase):
 
     def test_an_interrupted_study_goes_on_where_it_stopped(self):
         study = self.study()
-        del study.units[2:]
         self.quietly(study.run, self.client)
+        for unit in study.units[2:]:
+            (study.runs / unit.file).unlink()
         before = set(self.server.jobs)
         study = self.study()
         _, printed = self.quietly(study.run, self.client)
-        self.assertEqual(printed.count("known already"), 2)
+        self.assertIn("sampler: 2 known already", printed)
+        self.assertEqual((set(self.server.jobs), study.pending()), (before, []), "the server has the sweep")
+        # A server of its own makes what is missing, and no more.
+        for unit in study.units[2:]:
+            (study.runs / unit.file).unlink()
+        self.server.keys.clear()
+        study = self.study()
+        self.quietly(study.run, self.client, True)
         fresh = [spec["name"] for job, spec in self.server.jobs.items() if job not in before]
-        self.assertEqual(fresh, ["sampler/p3o-own", "sampler/p3o-int8"], "and no other start")
-        self.assertEqual(study.pending(), [])
+        self.assertEqual(fresh[-2:], ["sampler/p3o-own", "sampler/p3o-int8"])
+        self.assertEqual((len(fresh), study.pending()), (3, []), "and the start")
+
+    def test_what_specs_name_at_other_places_is_another_sweep(self):
+        self.quietly(self.study(names=("distillation",), seeds=2).run, self.client)
+        trained = [spec for spec in self.server.jobs.values() if spec["name"].startswith("distillation/")]
+        self.assertEqual(len(trained), 20)
+        teachers = {(spec["name"].rsplit("-", 1)[1], spec["seed"], spec["objective"]["teacher"]) for spec in trained}
+        self.assertEqual(len(teachers), 4, "one for each teacher and seed")
+        self.assertNotIn("@", json.dumps(trained))
 
     def test_a_result_of_another_spec_is_not_taken_for_this_one(self):
         self.quietly(self.study().run, self.client)
         longer = dataclasses.replace(regimes.SMOKE, steps=8)
         self.assertEqual(len(self.study(longer).pending()), 4)
 
-    def test_a_failed_and_a_refused_job_are_named_and_do_not_stop_the_others(self):
-        self.server.trouble.update({"sampler/grpo-own": "fails", "sampler/p3o-own": "refused"})
-        study = self.study()
+    def test_a_failed_job_and_a_refused_sweep_are_named_and_do_not_stop_the_others(self):
+        self.server.trouble.update({"sampler/grpo-own": "fails", "study lag": "refused"})
+        study = self.study(names=("sampler", "lag"))
         self.quietly(study.run, self.client)
         self.assertEqual(len(study.failures), 2)
-        self.assertIn("the loss is not finite (diverged)", study.failures[0])
-        self.assertIn("/objective/beta: must be above 0", study.failures[1])
-        self.assertEqual([unit.condition.name for unit in study.pending()], ["grpo-own", "p3o-own"])
-        # A job that failed is begun again, though the server knows its key.
+        self.assertIn("lag: /v1/sweeps: /variants/0/patch/0: must be above 0", study.failures[0].replace("  ", " "))
+        self.assertIn("the loss is not finite (diverged)", study.failures[1])
+        pending = [unit.condition.name for unit in study.pending()]
+        self.assertEqual((len(pending), "grpo-own" in pending, "p3o-own" in pending), (10, True, False))
+        # A job that failed is begun again, in the sweep that there is.
+        self.server.trouble["sampler/grpo-own"] = "fails"
+        failing = self.study()
+        self.quietly(failing.run, self.client)
+        self.assertEqual((len(failing.failures), len(self.server.resumed)), (1, 2))
         self.server.trouble.clear()
-        again = self.study()
+        again = self.study(names=("sampler", "lag"))
         self.quietly(again.run, self.client)
         self.assertEqual((again.failures, again.pending()), ([], []))
 

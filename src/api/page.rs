@@ -18,7 +18,7 @@ use crate::job::digest::hex;
 struct Files;
 
 /// The first parts of the addresses of its views, as `ui/src/lib/router.ts` knows them.
-const VIEWS: [&str; 11] = [
+const VIEWS: [&str; 12] = [
     "jobs",
     "new",
     "compare",
@@ -28,6 +28,7 @@ const VIEWS: [&str; 11] = [
     "models",
     "playground",
     "evaluations",
+    "sweeps",
     "operate",
     "help",
 ];

@@ -2,9 +2,12 @@
 //! Progress and remarks go to standard error, so that standard output can always be captured.
 
 use std::fmt::Write as _;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::client::{Refused, Unreachable};
@@ -208,6 +211,26 @@ pub fn size(bytes: Option<u64>) -> String {
     format!("{:.1} {}", bytes as f64 / (1_u64 << (10 * power)) as f64, units[power - 1])
 }
 
+/// Writes a plot into a file, and says so.
+pub fn write_plot(path: &Path, svg: &str) -> anyhow::Result<()> {
+    write_whole(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    eprintln!("plotted in {}", path.display());
+    Ok(())
+}
+
+/// Writes a file under another name and renames it, so that whoever looks never sees half of it.
+fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    let Some(name) = path.file_name() else { bail!("it is not the name of a file") };
+    let mut partial = name.to_owned();
+    partial.push(".part");
+    let partial = path.with_file_name(partial);
+    let mut file = File::create(&partial)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&partial, path)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,5 +266,18 @@ mod tests {
         assert_eq!(time(Some(0)), "1970-01-01T00:00:00Z");
         assert_eq!(age(Some(clock::now().unix_seconds() - 7200)), "2 h ago");
         assert_eq!(age(Some(0)), "-");
+    }
+
+    #[test]
+    fn a_plot_replaces_the_file_and_leaves_nothing_beside_it() {
+        let folder = std::env::temp_dir().join(format!("anneal-frontier-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("frontier.svg");
+        write_whole(&path, "old").unwrap();
+        write_whole(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        assert!(write_whole(Path::new("/"), "").is_err());
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Only hashes are held, and at most so many: with more, a share of them chosen by their hashes stands for all.
 
+use crate::job::random::mixed;
+
 /// Fewer words in a row say nothing.
 pub const SHORTEST: usize = 5;
 /// The longest runs that are looked for.
@@ -187,13 +189,6 @@ impl Sums {
 /// FNV-1a with 64 bits.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// The last steps of SplitMix64 (Steele et al., OOPSLA 2014).
-fn mixed(value: u64) -> u64 {
-    let z = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

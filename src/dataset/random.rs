@@ -1,16 +1,7 @@
 //! Random numbers of the built-in data sets: a function of a counter, so that rows never depend on their order.
 
-/// What SplitMix64 adds to its state in each step.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Output of SplitMix64 at state `state` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// 2014); as a function of a counter it is a good mixing function of 64 bits.
-pub(super) fn splitmix64(state: u64) -> u64 {
-    let mut z = state.wrapping_add(STEP);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+use crate::job::random::STEP;
+pub(super) use crate::job::random::splitmix64;
 
 /// A number that depends on every byte of a text (FNV-1a, mixed).
 pub(super) fn hash(text: &str) -> u64 {

@@ -3,6 +3,8 @@
 //!
 //! Generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 
+use crate::job::random::splitmix64;
+
 /// What a stream of random numbers is used for; streams of different purposes never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -37,7 +39,7 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(seed: u64, purpose: Purpose, version: u64) -> Self {
-        let key = split_mix(split_mix(split_mix(seed) ^ purpose as u64) ^ version);
+        let key = splitmix64(splitmix64(splitmix64(seed) ^ purpose as u64) ^ version);
         Self { key: [key as u32, (key >> 32) as u32] }
     }
 
@@ -67,14 +69,6 @@ impl Stream {
         }
         order
     }
-}
-
-/// The output function of SplitMix64 (Steele et al., OOPSLA 2014), here to spread keys.
-fn split_mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {

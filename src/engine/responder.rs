@@ -14,11 +14,11 @@ use super::loading::{Known, Loaded, ModelSource, load};
 use super::model::decoder::Decoder;
 use super::random::{Purpose, Stream};
 use super::rows::Packed;
-use super::sampler::{Completion, Request, Sampler, UnderWay};
+use super::sampler::{Request, Sampler, UnderWay};
 use crate::dataset::Message;
 use crate::job::digest::sha256_hex;
 use crate::job::inference::{
-    CompletionInput, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, Order, Piece, Reply, Turn,
+    CompletionInput, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, FinishReason, Order, Piece, Reply, Turn,
 };
 use crate::job::spec::{Precision, PromptSpec, SamplingSpec};
 use crate::modelfile::builtin::BUILTINS;
@@ -102,6 +102,17 @@ pub struct Model<B: Backend> {
     takes_one_message: bool,
 }
 
+/// What is gone on with.
+struct Prompt {
+    tokens: Arc<[u32]>,
+    text: String,
+}
+
+/// Whether log-probabilities come with the end of a choice, as it takes a pass over all of it to know them.
+fn reads_again(order: &Order) -> bool {
+    order.top_logprobs > 0 || (order.logprobs && order.echo)
+}
+
 /// How much of a choice has left.
 #[derive(Clone, Copy, Default)]
 struct Told {
@@ -151,7 +162,7 @@ impl<B: Backend> Model<B> {
         mut tell: impl FnMut(Option<Reply>) -> Result<(), EngineError>,
     ) -> Result<(), RespondError> {
         let prompts = self.prompts(order)?;
-        tell(Some(Reply::Began { prompt_tokens: prompts.iter().map(|tokens| tokens.len() as u64).sum() }))?;
+        tell(Some(Reply::Began { prompt_tokens: prompts.iter().map(|prompt| prompt.tokens.len() as u64).sum() }))?;
         let spec = SamplingSpec {
             temperature: order.temperature,
             top_p: order.top_p,
@@ -161,10 +172,20 @@ impl<B: Backend> Model<B> {
         };
         let each = prompts.iter().zip(0..);
         let requests: Vec<Request> = each
-            .flat_map(|(tokens, prompt)| {
-                (0..order.samples).map(move |sample| Request { prompt, sample, tokens: Arc::clone(tokens) })
+            .flat_map(|(prompt, number)| {
+                let tokens = &prompt.tokens;
+                (0..order.samples).map(move |sample| Request { prompt: number, sample, tokens: Arc::clone(tokens) })
             })
             .collect();
+        if order.echo {
+            for (choice, request) in (0..).zip(&requests) {
+                let text = prompts[request.prompt as usize].text.clone();
+                tell(Some(Reply::Piece(Piece { choice, text, tokens: Vec::new() })))?;
+            }
+        }
+        if order.max_tokens == Some(0) {
+            return Ok(self.tell_prompts(order, &spec, &requests, &mut tell)?);
+        }
         let stream = Stream::new(order.seed, Purpose::Inference, 0);
         let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
         let mut told = vec![Told::default(); requests.len()];
@@ -179,8 +200,9 @@ impl<B: Backend> Model<B> {
                 let (tokens, logprobs) = (&completion.tokens[..], &completion.behavior_logprobs[..]);
                 let seen = Seen { place: *place, text: &completion.text, held: 0, tokens, logprobs };
                 self.advance(order, seen, &mut told[*place], &mut tell)?;
-                if order.top_logprobs > 0 {
-                    self.tell_alternatives(order, &spec, &requests[*place], (*place, completion), &mut tell)?;
+                if reads_again(order) {
+                    let drawn = (&completion.tokens[..], &completion.behavior_logprobs[..]);
+                    self.tell_alternatives(order, &spec, (*place, &requests[*place]), drawn, &mut tell)?;
                 }
                 let tokens = tokens.len() as u64;
                 tell(Some(Reply::Ended { choice: *place as u32, finish: completion.finish, tokens }))?;
@@ -208,11 +230,11 @@ impl<B: Backend> Model<B> {
         let until = seen.text.len() - seen.held;
         let text = seen.text.get(told.bytes..until).unwrap_or_default();
         let mut tokens = Vec::new();
-        if order.logprobs && order.top_logprobs == 0 {
+        if order.logprobs && !reads_again(order) {
             let ends = &self.decoder.config().eos_token_ids;
             let drawn = seen.tokens.iter().zip(seen.logprobs).skip(told.tokens);
             for (token, logprob) in drawn.filter(|(token, _)| !ends.contains(token)) {
-                tokens.push(DrawnToken { text: self.text(*token)?, logprob: *logprob, top: Vec::new() });
+                tokens.push(DrawnToken { text: self.text(*token)?, logprob: Some(*logprob), top: Vec::new() });
             }
         }
         *told = Told { bytes: told.bytes.max(until), tokens: seen.tokens.len() };
@@ -222,33 +244,59 @@ impl<B: Backend> Model<B> {
         tell(Some(Reply::Piece(Piece { choice: seen.place as u32, text: text.to_owned(), tokens })))
     }
 
-    /// Tells the tokens of a choice that has ended, each with the most probable ones in its place: what one pass over all
-    /// of it gives, as the sampler's logits are those of a pass over the whole.
+    /// Tells the prompts and that nothing follows them.
+    fn tell_prompts(
+        &self,
+        order: &Order,
+        spec: &SamplingSpec,
+        requests: &[Request],
+        tell: &mut impl FnMut(Option<Reply>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        for (place, request) in requests.iter().enumerate() {
+            if reads_again(order) {
+                self.tell_alternatives(order, spec, (place, request), (&[], &[]), tell)?;
+            }
+            tell(Some(Reply::Ended { choice: place as u32, finish: FinishReason::Length, tokens: 0 }))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the tokens of a choice that has ended, each with the most probable ones in its place, and those of its prompt if it
+    /// is echoed: what one pass over all of it gives, as the sampler's logits are those of a pass over the whole.
     fn tell_alternatives(
         &self,
         order: &Order,
         spec: &SamplingSpec,
-        request: &Request,
-        (place, completion): (usize, &Completion),
+        (place, request): (usize, &Request),
+        (drawn, logprobs): (&[u32], &[f32]),
         tell: &mut impl FnMut(Option<Reply>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let Completion { tokens, behavior_logprobs, .. } = completion;
-        let read: Vec<u32> = request.tokens.iter().chain(tokens).copied().collect();
+        let prompt = request.tokens.len();
+        let read: Vec<u32> = request.tokens.iter().chain(drawn).copied().collect();
         let positions: Vec<u32> = (0..read.len() as u32).collect();
-        let hidden =
-            self.decoder.hidden(Packed { tokens: &read, positions: &positions, boundaries: &[0, read.len()] })?;
-        let rows = &positions[request.tokens.len() - 1..read.len() - 1];
+        let packed = Packed { tokens: &read, positions: &positions, boundaries: &[0, read.len()] };
+        let hidden = self.decoder.hidden(packed)?;
         tell(None)?;
-        let best = self.decoder.most_probable(&hidden, rows, spec, order.top_logprobs as usize)?;
+        let ranked = |rows: &[u32], spec: &SamplingSpec| match order.top_logprobs {
+            0 => Ok(vec![Vec::new(); rows.len()]),
+            count => self.decoder.most_probable(&hidden, rows, spec, count as usize),
+        };
+        // Each row predicts the token behind it.
+        let mut best = ranked(&positions[prompt - 1..read.len() - 1], spec)?;
+        let mut known: Vec<Option<f32>> = logprobs.iter().copied().map(Some).collect();
+        let mut told = drawn.to_vec();
+        if order.echo {
+            let rows = &positions[..prompt - 1];
+            let own = self.decoder.logprobs(&hidden, rows, &read[1..prompt])?.logprobs;
+            known = [None].into_iter().chain(own.into_iter().map(Some)).chain(known).collect();
+            best = [Vec::new()].into_iter().chain(ranked(rows, &SamplingSpec::default())?).chain(best).collect();
+            told = read;
+        }
         let ends = &self.decoder.config().eos_token_ids;
-        let drawn = tokens.iter().zip(behavior_logprobs).zip(best).filter(|((token, _), _)| !ends.contains(token));
-        let listed = drawn.map(|((token, logprob), best)| {
+        let each = told.iter().zip(known).zip(best).filter(|((token, _), _)| order.echo || !ends.contains(token));
+        let listed = each.map(|((token, logprob), best)| {
             let top = best.into_iter().map(|(token, logprob)| Ok((self.text(token)?, logprob)));
-            Ok(DrawnToken {
-                text: self.text(*token)?,
-                logprob: *logprob,
-                top: top.collect::<Result<_, EngineError>>()?,
-            })
+            Ok(DrawnToken { text: self.text(*token)?, logprob, top: top.collect::<Result<_, EngineError>>()? })
         });
         let listed: Vec<DrawnToken> = listed.collect::<Result<_, EngineError>>()?;
         for tokens in listed.chunks(LISTED_AT_ONCE) {
@@ -262,40 +310,57 @@ impl<B: Backend> Model<B> {
         Ok(self.tokenizer.decode(&[token], false)?)
     }
 
-    /// The tokens of the order's prompts.
-    fn prompts(&self, order: &Order) -> Result<Vec<Arc<[u32]>>, RespondError> {
-        let context = self.decoder.config().max_position_embeddings;
-        let texts = match &order.input {
-            CompletionInput::Texts(texts) => texts.clone(),
-            CompletionInput::Chat(turns) => vec![self.conversation(turns)?],
-        };
-        let mut prompts = Vec::with_capacity(texts.len());
-        for text in texts {
+    /// The order's prompts.
+    fn prompts(&self, order: &Order) -> Result<Vec<Prompt>, RespondError> {
+        let of_text = |text: String| -> Result<Prompt, RespondError> {
             let tokens = self.tokenizer.encode(&text).map_err(EngineError::from)?;
-            if tokens.is_empty() {
-                return Err(refused(FaultCode::PromptEmpty, "the prompt has no tokens; send some text"));
+            Ok(Prompt { tokens: tokens.into(), text })
+        };
+        let prompts = match &order.input {
+            CompletionInput::Texts(texts) => texts.iter().cloned().map(of_text).collect::<Result<Vec<_>, _>>()?,
+            CompletionInput::Tokens(all) => {
+                all.iter().map(|tokens| self.of_tokens(tokens)).collect::<Result<_, _>>()?
             }
-            if tokens.len() >= context {
-                let count = tokens.len();
-                let message = format!(
-                    "the prompt has {count} tokens and leaves no room for a completion in the model's context of \
-                     {context} tokens; shorten it"
-                );
-                return Err(refused(FaultCode::ContextLengthExceeded, message));
-            }
-            let most = order.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS) as usize;
-            let length = tokens.len().saturating_add(most).min(context);
-            if order.top_logprobs > 0 && length > MOST_RANKED {
-                let message = format!(
-                    "`top_logprobs` are there for prompts and completions of at most {MOST_RANKED} tokens together, and \
-                     this prompt has {} of up to {length}; ask for fewer `max_tokens`, or leave them out",
-                    tokens.len()
-                );
-                return Err(refused(FaultCode::ContextLengthExceeded, message));
-            }
-            prompts.push(tokens.into());
-        }
+            CompletionInput::Chat(turns) => vec![of_text(self.conversation(turns)?)?],
+        };
+        prompts.iter().try_for_each(|prompt| self.check_length(order, prompt.tokens.len()))?;
         Ok(prompts)
+    }
+
+    fn of_tokens(&self, tokens: &[u32]) -> Result<Prompt, RespondError> {
+        let vocabulary = self.decoder.config().vocab_size;
+        if let Some(token) = tokens.iter().find(|token| **token as usize >= vocabulary) {
+            let message = format!("the prompt has the token {token}; the model's tokens are those below {vocabulary}");
+            return Err(refused(FaultCode::TokenUnknown, message));
+        }
+        let text = self.tokenizer.decode(tokens, false).map_err(EngineError::from)?;
+        Ok(Prompt { tokens: tokens.into(), text })
+    }
+
+    /// Refuses a prompt of so many tokens if an answer would not fit.
+    fn check_length(&self, order: &Order, count: usize) -> Result<(), RespondError> {
+        let context = self.decoder.config().max_position_embeddings;
+        if count == 0 {
+            return Err(refused(FaultCode::PromptEmpty, "the prompt has no tokens; send some text"));
+        }
+        let most = order.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS) as usize;
+        if count >= context + usize::from(most == 0) {
+            let message = format!(
+                "the prompt has {count} tokens and leaves no room for a completion in the model's context of \
+                 {context} tokens; shorten it"
+            );
+            return Err(refused(FaultCode::ContextLengthExceeded, message));
+        }
+        let length = count.saturating_add(most).min(context);
+        if reads_again(order) && length > MOST_RANKED {
+            let message = format!(
+                "the most probable tokens, and those of an echoed prompt, are there for prompts and completions of at most \
+                 {MOST_RANKED} tokens together, and this prompt has {count} of up to {length}; ask for fewer `max_tokens`, or leave \
+                 them out"
+            );
+            return Err(refused(FaultCode::ContextLengthExceeded, message));
+        }
+        Ok(())
     }
 
     /// A conversation as the model was trained to read it.
@@ -341,7 +406,6 @@ mod tests {
 
     use super::*;
     use crate::engine::error::Stop;
-    use crate::job::inference::FinishReason;
 
     fn responder() -> Model<Cpu> {
         let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
@@ -361,6 +425,7 @@ mod tests {
             seed: 5,
             logprobs: false,
             top_logprobs: 0,
+            echo: false,
         }
     }
 
@@ -411,6 +476,51 @@ mod tests {
         for (choice, (text, finish, tokens)) in told.iter().enumerate() {
             let own = &own[choice / 2];
             assert_eq!((text, *finish, *tokens), (&own.text, own.finish, own.tokens.len() as u64), "{choice}");
+        }
+    }
+
+    /// The tokens of the first choice, with their log-probabilities and the most probable ones.
+    fn listed(responder: &Model<Cpu>, order: &Order) -> (String, Vec<DrawnToken>) {
+        let (mut text, mut tokens) = (String::new(), Vec::new());
+        for reply in replies(responder, order) {
+            if let Reply::Piece(piece) = reply {
+                text.push_str(&piece.text);
+                tokens.extend(piece.tokens);
+            }
+        }
+        (text, tokens)
+    }
+
+    #[test]
+    fn an_echoed_prompt_has_the_models_own_log_probabilities_and_the_completion_those_it_was_drawn_with() {
+        let responder = responder();
+        let wanted = Order { echo: true, logprobs: true, top_logprobs: 2, max_tokens: Some(2), ..order(&["12+7="]) };
+        let (text, tokens) = listed(&responder, &wanted);
+        let drawn = listed(&responder, &Order { echo: false, ..wanted.clone() });
+        assert_eq!(text, format!("12+7={}", drawn.0));
+        assert_eq!((tokens[0].logprob, tokens[0].top.len()), (None, 0), "nothing predicts the first");
+        assert_eq!(&tokens[5..5 + drawn.1.len()], &drawn.1[..]);
+        // Each is what the token's own context gives it: the rest of the prompt changes nothing.
+        for end in 2..=5 {
+            let prompt = &"12+7="[..end];
+            let (_, alone) = listed(
+                &responder,
+                &Order { max_tokens: Some(0), ..Order { input: order(&[prompt]).input, ..wanted.clone() } },
+            );
+            assert_eq!(alone, tokens[..end], "{prompt}");
+            let ranked = &alone[end - 1].top;
+            assert!(ranked.len() == 2 && ranked[0].1 >= ranked[1].1 && ranked[0].1 >= alone[end - 1].logprob.unwrap());
+        }
+        // Tokens are a prompt as well, and without log-probabilities there is the text alone.
+        let ids = responder.tokenizer.encode("12+7=").unwrap();
+        let input = CompletionInput::Tokens(vec![ids.clone()]);
+        assert_eq!(listed(&responder, &Order { input: input.clone(), ..wanted.clone() }), (text, tokens));
+        let plain = Order { input, echo: true, max_tokens: Some(0), ..order(&[]) };
+        assert_eq!(listed(&responder, &plain), (String::from("12+7="), Vec::new()));
+        let unknown = Order { input: CompletionInput::Tokens(vec![vec![ids[0], 32]]), ..plain };
+        match responder.respond(&unknown, |_| Ok(())) {
+            Err(RespondError::Refused(fault)) => assert_eq!(fault.code, FaultCode::TokenUnknown),
+            other => panic!("{other:?}"),
         }
     }
 

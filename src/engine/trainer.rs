@@ -242,12 +242,13 @@ impl<'a, B: Backend> Trainer<'a, B> {
             return Ok(None);
         }
         let columns = weights.config().hidden_size;
-        let change: Vec<f32> = weights.parameters().read(own, |now| {
-            reference.weights().parameters().read(before, |before| now.iter().zip(before).map(|(a, b)| a - b).collect())
+        let stream = Stream::new(actor.seed, Purpose::Geometry, self.step);
+        let share = weights.parameters().read(own, |now| {
+            let share = |before: &[f32]| principal::first_share(now, before, columns, &stream);
+            reference.weights().parameters().read(before, share)
         });
         weights.backend().check()?;
-        let stream = Stream::new(actor.seed, Purpose::Geometry, self.step);
-        Ok(principal::first_share(&change, columns, &stream))
+        Ok(share)
     }
 
     /// Log-probabilities of the completions under the model the job started from; [`Self::load_reference`] comes first.

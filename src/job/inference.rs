@@ -33,6 +33,10 @@ pub struct Order {
     pub logprobs: bool,
     /// The most probable tokens in each place, which tokens carry then; those come with the end of their choice.
     pub top_logprobs: u32,
+    /// Whether a choice begins with its prompt. With `logprobs` its tokens and the one that ends it are told too, with the end of
+    /// the choice; and without any completion, `max_tokens` 0, there is nothing else.
+    #[serde(default)]
+    pub echo: bool,
 }
 
 /// The longest completion for whoever does not say.
@@ -49,6 +53,8 @@ pub enum CompletionInput {
     Chat(Vec<Turn>),
     /// Prompts as they stand.
     Texts(Vec<String>),
+    /// The same as tokens.
+    Tokens(Vec<Vec<u32>>),
 }
 
 /// One message of a conversation.
@@ -106,8 +112,9 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrawnToken {
     pub text: String,
-    /// Under the distribution it was drawn from; for greedy choices under the model's own.
-    pub logprob: f32,
+    /// Under the distribution it was drawn from; for greedy choices, and of the prompt's tokens, under the model's own. None of the
+    /// prompt's first, which nothing predicts.
+    pub logprob: Option<f32>,
     /// The most probable tokens in its place, under the same distribution.
     #[serde(default)]
     pub top: Vec<(String, f32)>,
@@ -144,6 +151,8 @@ names!(
         ContextLengthExceeded = "context_length_exceeded",
         /// The prompt has no tokens.
         PromptEmpty = "prompt_empty",
+        /// A prompt of tokens has one that the model does not know.
+        TokenUnknown = "token_unknown",
         /// A conversation for a model that takes plain text.
         ChatTemplateMissing = "chat_template_missing",
         /// The model's chat template does not take these messages.
@@ -220,7 +229,7 @@ mod tests {
             cut in 1..60_usize,
         ) {
             let piece = |text: &String| {
-                let tokens = vec![DrawnToken { text: text.clone(), logprob: -0.1, top: vec![(String::from("b"), -0.2)] }];
+                let tokens = vec![DrawnToken { text: text.clone(), logprob: Some(-0.1), top: vec![(String::from("b"), -0.2)] }];
                 Reply::Piece(Piece { choice: 3, text: text.clone(), tokens })
             };
             let sent: Vec<Reply> = texts.iter().map(piece).collect();

@@ -30,6 +30,7 @@ pub mod optimizer;
 pub mod placement;
 pub mod progress;
 pub mod provenance;
+pub mod random;
 pub mod resources;
 pub mod rollout_set;
 mod sampling;

@@ -22,12 +22,15 @@ pub struct Builtin {
 
 macro_rules! asset {
     ($name:literal) => {
-        ($name, include_bytes!(concat!("../../assets/arith-tiny/", $name)))
+        asset!("arith-tiny/", $name)
+    };
+    ($folder:literal, $name:literal) => {
+        ($name, include_bytes!(concat!("../../assets/", $folder, $name)))
     };
 }
 
 /// All built-in models.
-pub const BUILTINS: [Builtin; 2] = [
+pub const BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "builtin:arith-tiny",
         summary: "A small decoder that has half learned to add and subtract; trained by examples/arith-tiny.",
@@ -39,6 +42,12 @@ pub const BUILTINS: [Builtin; 2] = [
         summary: "The same decoder with random weights, drawn from the job's seed.",
         from_scratch: true,
         files: &[asset!("config.json"), asset!("tokenizer.json")],
+    },
+    Builtin {
+        name: "builtin:arith-small-scratch",
+        summary: "One of 3.9 M parameters for the same characters with random weights, drawn from the job's seed.",
+        from_scratch: true,
+        files: &[asset!("arith-small/", "config.json"), asset!("tokenizer.json")],
     },
 ];
 
@@ -113,9 +122,10 @@ mod tests {
 
     #[test]
     fn built_ins_are_told_apart_by_their_weights_and_random_ones_by_their_seed() {
-        let [tiny, scratch] = BUILTINS;
+        let [tiny, scratch, small] = BUILTINS;
         assert_eq!(tiny.weights_sha256(1), tiny.weights_sha256(2));
         assert_ne!(scratch.weights_sha256(1), scratch.weights_sha256(2));
+        assert_ne!(scratch.weights_sha256(1), small.weights_sha256(1));
         assert_eq!(tiny.tokenizer_sha256(), scratch.tokenizer_sha256());
         assert_eq!(tiny.tokenizer_sha256(), sha256_hex(&tiny.inspect().unwrap().tokenizer_bytes));
     }

@@ -26,7 +26,7 @@ pub struct JobSpec {
     pub name: Option<String>,
     /// The model to start from: one of the hub (`hf:owner/name`, also with `@revision` or `/file.gguf`), an imported one
     /// (`mdl_...` or its name), an inference checkpoint of an earlier job (`ckpt_...`, `ft:JOB`) or a built-in
-    /// (`builtin:arith-tiny`, `builtin:arith-scratch`).
+    /// (`builtin:arith-tiny`, `builtin:arith-scratch`, `builtin:arith-small-scratch`).
     pub model: String,
     pub dataset: DatasetSpec,
     /// How completions are scored: a stored verifier (`vf_...`) or an inline one. Required unless the objective does

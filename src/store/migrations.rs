@@ -75,6 +75,7 @@ migrations! {
     "0044_history",
     "0045_pools",
     "0046_sweeps",
+    "0047_sweep_halving",
 }
 
 /// What sqlx calls this database.

@@ -98,6 +98,40 @@ test('a prompt that one model solves and the other does not is tried with both',
   expect(wrong).toEqual([])
 })
 
+test('a sweep is followed, compared and extended', async ({ page, server }) => {
+  test.setTimeout(240_000)
+  const wrong = watch(page, server)
+  const spec = {
+    model: 'builtin:arith-tiny', dataset: { train: 'builtin:arithmetic' }, verifier: { type: 'numeric' }, objective: { type: 'grpo', group_size: 2 },
+    sampling: { max_new_tokens: 6 }, train: { steps: 4, prompts_per_step: 4 }, eval: { every_steps: 2, prompts: 8, samples: 2, pass_at: [1, 2], before: false },
+  }
+  const body = { name: 'rates', spec, grid: { '/optimizer/learning_rate': [0.0001, 0.001] }, seeds: [1, 2], at_once: 2, halving: { steps: [2] } }
+  const { id } = await server.ask('/v1/sweeps', body)
+  await page.goto(`${server.base}/sweeps`)
+  await page.getByRole('link', { name: 'rates', exact: true }).click()
+  await expect(page).toHaveURL(new RegExp(`id=${id}`))
+  await expect(page.getByText('4 of 4 trials are over')).toBeVisible({ timeout: 120_000 })
+  await expect(page.getByText('After step 2 one configuration in 2 goes on, by pass@1 (maximized).')).toBeVisible()
+  const left = (await server.ask(`/v1/sweeps/${id}`)).trials.find((trial: { dropped: boolean }) => !trial.dropped).configuration as number
+  const names = ['learning_rate 0.0001', 'learning_rate 0.001']
+  await page.getByLabel('Compared with').selectOption({ label: names[left] ?? '' })
+  await expect(page.getByRole('heading', { name: `Against ${names[left]}` }).or(page.getByText('given up after step 2'))).toBeVisible()
+  await page.getByLabel('Measured by').fill('luck')
+  await page.getByLabel('Measured by').press('Tab')
+  await expect(page.getByRole('alert').getByText(/pass@K/)).toBeVisible()
+  await page.getByLabel('Measured by').fill('loss')
+  await page.getByLabel('Measured by').press('Tab')
+  await expect(page.getByRole('alert')).toHaveCount(0)
+  await page.getByLabel('More seeds').fill('7, 8')
+  await page.getByRole('button', { name: 'Try all configurations with them' }).click()
+  await expect(page.getByText('6 of 6 trials are over')).toBeVisible({ timeout: 120_000 })
+  await page.getByText('All trials').click()
+  await expect(page.getByRole('cell', { name: '8', exact: true })).toBeVisible()
+  await page.getByRole('link', { name: 'compare their curves' }).click()
+  await expect(page).toHaveURL(/compare\?jobs=job_/)
+  expect(wrong).toEqual([])
+})
+
 test('a job is paused, goes on, and proves that it would have ended with the same bits', async ({ page, server }) => {
   test.setTimeout(240_000)
   const wrong = watch(page, server)

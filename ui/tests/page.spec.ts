@@ -97,7 +97,7 @@ test('a verifier judges while one types', async ({ page, server }) => {
   expect(wrong).toEqual([])
 })
 
-const VIEWS = ['/jobs', '/jobs/:job', '/jobs/:job/completions', '/jobs/:job/checkpoints', '/jobs/:job/spec', '/jobs/:job/events', '/jobs/:job/attempts', '/new', '/compare?jobs=:job,:other', '/frontier', '/data', '/verifiers', '/models', '/playground', '/evaluations', '/operate', '/operate?tab=machines', '/operate?tab=keys', '/operate?tab=audit', '/operate?tab=webhooks', '/help', '/docs/', '/docs/errors', '/docs/api']
+const VIEWS = ['/jobs', '/jobs/:job', '/jobs/:job/completions', '/jobs/:job/checkpoints', '/jobs/:job/spec', '/jobs/:job/events', '/jobs/:job/attempts', '/new', '/compare?jobs=:job,:other', '/frontier', '/data', '/verifiers', '/models', '/playground', '/evaluations', '/sweeps', '/operate', '/operate?tab=machines', '/operate?tab=keys', '/operate?tab=audit', '/operate?tab=webhooks', '/help', '/docs/', '/docs/errors', '/docs/api']
 
 for (const theme of ['light', 'dark'] as const) {
   test(`everybody can use every view, ${theme}`, async ({ page, server }) => {
@@ -124,7 +124,7 @@ test('nothing runs over the edge at 320 pixels', async ({ page, server }) => {
   const found: string[] = []
   const id = await server.job({ name: 'narrow' })
   await server.wait(id)
-  const views = ['/jobs', `/jobs/${id}`, `/jobs/${id}/completions?colour=logprob`, '/compare', '/new', '/frontier', '/verifiers', '/data', '/models', '/playground', '/evaluations', '/operate', '/operate?tab=machines', '/operate?tab=keys', '/help', '/docs/']
+  const views = ['/jobs', `/jobs/${id}`, `/jobs/${id}/completions?colour=logprob`, '/compare', '/new', '/frontier', '/verifiers', '/data', '/models', '/playground', '/evaluations', '/sweeps', '/operate', '/operate?tab=machines', '/operate?tab=keys', '/help', '/docs/']
   for (const view of views) {
     await page.goto(server.base + view)
     await page.waitForTimeout(300)

@@ -232,7 +232,7 @@ impl ChatLogprobs {
         let content = tokens.into_iter().map(|drawn| TokenLogprob {
             bytes: bytes(&drawn.text),
             token: drawn.text,
-            logprob: drawn.logprob,
+            logprob: drawn.logprob.unwrap_or_default(),
             top_logprobs: drawn.top.into_iter().map(top).collect(),
         });
         Self { content: content.collect(), refusal: None }
@@ -304,6 +304,7 @@ impl ChatRequest {
             seed: self.seed,
             logprobs,
             top_logprobs,
+            echo: false,
             stream: self.stream,
             stream_options: self.stream_options,
             user: self.user,

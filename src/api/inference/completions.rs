@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::parameters::{Neutral, Parameters, StreamOptions, Texts, is_empty, is_false, read};
+use super::parameters::{Neutral, Parameters, StreamOptions, Texts, is_empty, read};
 use super::stream::{self, Chunks};
 use super::{Usage, Whole, collect, finish, model, refused};
 use crate::api::access::Access;
@@ -23,7 +23,6 @@ const MOST_PROMPTS: usize = 16;
 /// Parameters of the OpenAI API that are taken only when they ask for nothing.
 const NEUTRAL: &[Neutral] = &[
     Neutral { name: "best_of", asks_nothing: |value| *value == 1, detail: "is not supported; use `n`" },
-    Neutral { name: "echo", asks_nothing: is_false, detail: "is not supported; leave it out" },
     Neutral { name: "suffix", asks_nothing: is_empty, detail: "is not supported; leave it out" },
 ];
 
@@ -34,10 +33,10 @@ pub struct CompletionRequest {
     /// A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its job).
     #[schema(example = "builtin:arith-tiny")]
     model: String,
-    /// A text, or up to 16 of them.
-    prompt: Texts,
-    /// The longest completion in tokens; without it what fits into the context, up to 256.
-    #[schema(minimum = 1, maximum = 131_072)]
+    /// A text or a list of the model's tokens, or up to 16 of either.
+    prompt: Prompts,
+    /// The longest completion in tokens; without it what fits into the context, up to 256. 0 only with `echo`.
+    #[schema(minimum = 0, maximum = 131_072)]
     max_tokens: Option<u32>,
     /// 0 is greedy; 1, the default, samples the model's own distribution.
     #[schema(minimum = 0.0, maximum = 2.0)]
@@ -57,6 +56,9 @@ pub struct CompletionRequest {
     /// their choice, and the prompt and `max_tokens` are 8192 tokens together at most.
     #[schema(minimum = 0, maximum = 20)]
     logprobs: Option<u32>,
+    /// Begin each choice with its prompt. With `logprobs` its tokens have theirs too, under the model's own distribution (null for the first,
+    /// which nothing predicts), and the token that ends the choice is there.
+    echo: Option<bool>,
     /// Answer with server-sent events.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -64,6 +66,15 @@ pub struct CompletionRequest {
     user: Option<String>,
     /// Taken and not used: up to 16 pairs.
     metadata: Option<BTreeMap<String, String>>,
+}
+
+/// One prompt, or several.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "must be a text, a list of texts, a list of tokens or a list of such lists")]
+enum Prompts {
+    Texts(Texts),
+    Tokens(Vec<u32>),
+    ManyTokens(Vec<Vec<u32>>),
 }
 
 /// Completions of prompts; with `stream` a part of them.
@@ -102,10 +113,12 @@ struct CompletionChoice {
 #[derive(Debug, Default, Serialize, ToSchema)]
 struct CompletionLogprobs {
     tokens: Vec<String>,
-    token_logprobs: Vec<f32>,
-    /// In each place the most probable tokens with their log-probabilities; null where none were asked for.
-    #[schema(value_type = Option<Vec<Object>>)]
-    top_logprobs: Option<Vec<BTreeMap<String, f32>>>,
+    /// Null for the first token of an echoed prompt.
+    token_logprobs: Vec<Option<f32>>,
+    /// In each place the most probable tokens with their log-probabilities, null in that of a prompt's first; null as a whole where none
+    /// were asked for.
+    #[schema(value_type = Option<Vec<Option<Object>>>)]
+    top_logprobs: Option<Vec<Option<BTreeMap<String, f32>>>>,
     /// Where each token begins, in characters of the tokens before.
     text_offset: Vec<usize>,
 }
@@ -114,14 +127,15 @@ impl CompletionLogprobs {
     /// The lists for tokens that follow `offset` characters.
     fn of(tokens: Vec<DrawnToken>, offset: &mut usize) -> Self {
         let mut lists = Self::default();
+        let has_top = tokens.iter().any(|token| !token.top.is_empty());
         for token in tokens {
             lists.text_offset.push(*offset);
             *offset += token.text.chars().count();
             lists.tokens.push(token.text);
             lists.token_logprobs.push(token.logprob);
-            if !token.top.is_empty() {
+            if has_top {
                 // Parts of characters look alike; the most probable one counts.
-                let top = token.top.into_iter().rev().collect();
+                let top = Some(token.top.into_iter().rev().collect()).filter(|top: &BTreeMap<_, _>| !top.is_empty());
                 lists.top_logprobs.get_or_insert_default().push(top);
             }
         }
@@ -156,9 +170,8 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
     let request: CompletionRequest = read(body, NEUTRAL)?;
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
-    let (input, parameters) = request.into_parts()?;
-    let prompts = input.len() as u32;
-    let (order, streamed) = parameters.order(&model.name, CompletionInput::Texts(input))?;
+    let (input, prompts, parameters) = request.into_parts()?;
+    let (order, streamed) = parameters.order(&model.name, input)?;
     let choices = prompts * order.samples;
     let answer = app.dispatcher.ask(&app, &order, "/prompt").await?;
     let shape = Shape {
@@ -178,12 +191,31 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
 }
 
 impl CompletionRequest {
-    /// The prompts, and everything else.
-    fn into_parts(self) -> Result<(Vec<String>, Parameters), Problem> {
-        let prompts = self.prompt.into_vec();
-        if !(1..=MOST_PROMPTS).contains(&prompts.len()) {
-            let detail = format!("must be 1 to {MOST_PROMPTS} texts");
-            return Err(refused(vec![FieldError::new("/prompt", "out_of_range", detail)]));
+    /// The prompts, how many there are, and everything else.
+    fn into_parts(self) -> Result<(CompletionInput, u32, Parameters), Problem> {
+        let (input, prompts) = match self.prompt {
+            Prompts::Texts(texts) => {
+                let texts = texts.into_vec();
+                let count = texts.len();
+                (CompletionInput::Texts(texts), count)
+            }
+            Prompts::Tokens(tokens) => (CompletionInput::Tokens(vec![tokens]), 1),
+            Prompts::ManyTokens(prompts) => {
+                let count = prompts.len();
+                (CompletionInput::Tokens(prompts), count)
+            }
+        };
+        let echo = self.echo == Some(true);
+        let mut errors = Vec::new();
+        if !(1..=MOST_PROMPTS).contains(&prompts) {
+            let detail = format!("must be 1 to {MOST_PROMPTS} texts or lists of tokens");
+            errors.push(FieldError::new("/prompt", "out_of_range", detail));
+        }
+        if self.max_tokens == Some(0) && !echo {
+            errors.push(FieldError::new("/max_tokens", "out_of_range", "must be at least 1 without `echo`"));
+        }
+        if !errors.is_empty() {
+            return Err(refused(errors));
         }
         let parameters = Parameters {
             max_tokens: self.max_tokens,
@@ -194,12 +226,13 @@ impl CompletionRequest {
             seed: self.seed,
             logprobs: self.logprobs.is_some(),
             top_logprobs: self.logprobs.unwrap_or(0),
+            echo,
             stream: self.stream,
             stream_options: self.stream_options,
             user: self.user,
             metadata: self.metadata,
         };
-        Ok((prompts, parameters))
+        Ok((input, prompts as u32, parameters))
     }
 }
 

@@ -79,6 +79,7 @@ fn problem(fault: Fault, prompt: &str) -> Problem {
     let (status, pointer) = match fault.code {
         FaultCode::ContextLengthExceeded
         | FaultCode::PromptEmpty
+        | FaultCode::TokenUnknown
         | FaultCode::ChatTemplateMissing
         | FaultCode::ChatTemplateFailed => (StatusCode::BAD_REQUEST, Some(prompt)),
         FaultCode::ModelUnusable => (StatusCode::UNPROCESSABLE_ENTITY, Some("/model")),

@@ -62,6 +62,7 @@ pub struct Parameters {
     pub seed: Option<i64>,
     pub logprobs: bool,
     pub top_logprobs: u32,
+    pub echo: bool,
     pub stream: Option<bool>,
     pub stream_options: Option<StreamOptions>,
     pub user: Option<String>,
@@ -107,6 +108,7 @@ impl Parameters {
             seed: self.seed.map_or_else(|| uuid::Uuid::new_v4().as_u64_pair().1, i64::cast_unsigned),
             logprobs: self.logprobs,
             top_logprobs: self.top_logprobs,
+            echo: self.echo,
         };
         Ok((order, streamed))
     }

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::tensorboard;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
@@ -69,9 +70,17 @@ impl SeriesParams {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FormatParams {
-    /// `json` or `csv`.
+    /// `json`, `csv`, or `tensorboard`: the records of a file that TensorBoard reads.
     #[serde(default)]
     format: Format,
+    /// With `tensorboard`: whether the record comes first that such a file begins with. Without it the answer can be added to a
+    /// file.
+    #[serde(default = "yes")]
+    head: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -80,6 +89,7 @@ pub enum Format {
     #[default]
     Json,
     Csv,
+    Tensorboard,
 }
 
 /// Metric series of a job.
@@ -128,14 +138,14 @@ impl From<MetricSeries> for Series {
 ///
 /// As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
 /// points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
-/// `NAME:count`.
+/// `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the job's start.
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/metrics",
     tag = "jobs",
     params(("id" = String, Path, description = "The job"), SeriesParams, FormatParams),
     responses(
-        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"))),
+        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"), (String = "application/octet-stream"))),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
@@ -144,15 +154,24 @@ pub async fn job_metrics(
     Access(app): Access,
     Id(id): Id<JobId>,
     Params(params): Params<SeriesParams>,
-    Params(FormatParams { format }): Params<FormatParams>,
+    Params(FormatParams { format, head }): Params<FormatParams>,
 ) -> Result<Response, Problem> {
     let names = params.names()?;
-    app.store.job(id).await?;
+    let job = app.store.job(id).await?;
     let series = app.store.metrics(id, &params.query(&names)).await?;
+    if format == Format::Tensorboard {
+        let began = job.started_at.unwrap_or(job.created_at).unix_seconds();
+        let name = format!("attachment; filename=\"events.out.tfevents.{began}.anneal.{id}\"");
+        let headers =
+            [(header::CONTENT_TYPE, "application/octet-stream"), (header::CONTENT_DISPOSITION, name.as_str())];
+        return Ok((headers, tensorboard::records(&series, began as f64, head)).into_response());
+    }
     let series: Vec<Series> = series.into_iter().map(Series::from).collect();
     Ok(match format {
         Format::Json => Json(Metrics { object: "metrics", job: id.to_string(), series }).into_response(),
-        Format::Csv => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&series)).into_response(),
+        Format::Csv | Format::Tensorboard => {
+            ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&series)).into_response()
+        }
     })
 }
 

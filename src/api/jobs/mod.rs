@@ -23,6 +23,7 @@ pub mod resume;
 pub mod rollouts;
 mod stored_rollouts;
 mod teacher;
+mod tensorboard;
 pub mod update;
 pub mod verify_resume;
 pub mod wait;

@@ -18,6 +18,7 @@ use crate::api::imports::{self, Finder, Pull, Sources, allowed};
 use crate::api::resolve::{self, Model as Found};
 use crate::hub::{self, HubRef};
 use crate::import::{self, ImportError, Source, Uploaded};
+use crate::job::field::escaped;
 use crate::job::{FieldError, FileId, ModelStatus};
 use crate::spec::ModelRef;
 use crate::store::{Location, ModelRow};
@@ -186,7 +187,7 @@ async fn uploaded(app: &App, files: BTreeMap<String, String>) -> Result<Vec<Uplo
     }
     let mut found = Vec::new();
     for (name, id) in files {
-        let pointer = format!("/files/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/files/{}", escaped(&name));
         let missing = || FieldError::new(pointer.clone(), "not_found", format!("no file `{id}`"));
         let id: FileId = id.parse().map_err(|_| Problem::invalid(vec![missing()]))?;
         let row = app.store.file(id).await.map_err(|error| match error {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::Sweep;
+use super::{Sweep, SweepBudget, SweepHalving};
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -18,11 +18,14 @@ use crate::api::jobs::fork::apply;
 use crate::api::jobs::resolve::resolve;
 use crate::clock;
 use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
+use crate::job::sweep::halving::Halving;
+use crate::job::sweep::measure::Measure;
 use crate::job::{FieldError, SweepId};
+use crate::spec::Training;
 use crate::store::{NewSweep, NewTrial, Work};
 
-/// Bytes of all specs and patches of a sweep.
-const MOST_BYTES: usize = 8 << 20;
+/// Bytes of the specs of all trials.
+const MOST_BYTES: usize = 32 << 20;
 /// Characters of a name.
 const MOST_NAME: usize = 200;
 
@@ -50,10 +53,20 @@ pub struct CreateSweep {
     /// Each configuration is tried with each of these.
     #[schema(example = json!([1, 2, 3]))]
     seeds: Vec<u64>,
+    /// What else a trial gets with its seed, by JSON pointers into the spec: a value for each of `seeds`, in their order. It comes after
+    /// all other changes.
+    #[serde(default)]
+    #[schema(value_type = Object, example = json!({"/model": ["builtin:arith-tiny", "builtin:arith-tiny", "builtin:arith-scratch"]}))]
+    by_seed: BTreeMap<String, Vec<Value>>,
     /// How many of its jobs are queued or on a device at once, at most.
     #[serde(default = "one")]
     #[schema(minimum = 1, maximum = 1000)]
     at_once: u32,
+    /// When and by what configurations are given up.
+    #[schema(value_type = Option<SweepHalving>)]
+    halving: Option<Halving>,
+    /// What all its jobs together may use of the devices.
+    budget: Option<SweepBudget>,
     /// Where a finished job of this project has the same resolved spec, it answers, and nothing is done again.
     #[serde(default)]
     reuse: bool,
@@ -110,25 +123,115 @@ fn one() -> u32 {
 pub async fn create_sweep(Access(app): Access, JsonBody(body): JsonBody) -> Result<(StatusCode, Json<Sweep>), Problem> {
     let asked: CreateSweep = read(&body)?;
     check(&asked)?;
-    let CreateSweep { name, spec, variants, grid, random, seeds, at_once, reuse } = asked;
-    let variation = Variation { variants, grid, random, seeds };
-    let configurations = variation.configurations().map_err(Problem::invalid)?;
+    let (name, at_once, halving) = (asked.name.clone(), asked.at_once, asked.halving.clone());
+    let budget_seconds = asked.budget.map(|budget| budget.device_seconds);
+    let plan = Plan::of(asked)?;
     let id = SweepId::generate();
-    check_size(&spec, &configurations)?;
-    let mut trials = Vec::with_capacity(configurations.len() * variation.seeds.len());
-    // Trials of the same seed stand together, so that what is there early can be compared.
-    for seed in &variation.seeds {
-        for (place, configuration) in (0_u32..).zip(&configurations) {
-            let trial = (name.as_deref(), configuration, *seed);
-            let work = work(&app, &spec, trial, reuse).await?;
-            trials.push(NewTrial { configuration: place, seed: *seed, work });
-        }
-    }
-    let configurations = json!(configurations);
-    let sweep = NewSweep { id, name, request: body, configurations, at_once, trials };
+    let trials = plan.trials(&app, &plan.variation, |_| true).await?;
+    let configurations = json!(plan.configurations);
+    let sweep = NewSweep { id, name, request: body, configurations, at_once, halving, budget_seconds, trials };
     let row = app.store.add_sweep(sweep, clock::now()).await?;
     let trials = app.store.trials(id).await?;
     Ok((StatusCode::CREATED, Json(Sweep::of(row, Some(trials)))))
+}
+
+/// What a request comes to.
+pub(super) struct Plan {
+    name: Option<String>,
+    spec: Value,
+    pub(super) variation: Variation,
+    configurations: Vec<Configuration>,
+    halving: Option<Halving>,
+    reuse: bool,
+}
+
+impl Plan {
+    fn of(asked: CreateSweep) -> Result<Self, Problem> {
+        let CreateSweep { name, spec, variants, grid, random, seeds, by_seed, halving, reuse, .. } = asked;
+        let variation = Variation { variants, grid, random, seeds, by_seed };
+        let configurations = variation.configurations().map_err(Problem::invalid)?;
+        check_size(&spec, &variation, &configurations)?;
+        Ok(Self { name, spec, variation, configurations, halving, reuse })
+    }
+
+    /// That of a sweep that is there, by its request.
+    pub(super) fn again(request: &Value) -> Result<Self, Problem> {
+        Self::of(read(request)?)
+    }
+
+    /// Trials of the seeds of `of`, of the configurations that are wanted. Those of the same seed stand together, so that what is
+    /// there early can be compared.
+    pub(super) async fn trials(
+        &self,
+        app: &App,
+        of: &Variation,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Vec<NewTrial>, Problem> {
+        let mut trials = Vec::with_capacity(self.configurations.len() * of.seeds.len());
+        for (at, seed) in of.seeds.iter().enumerate() {
+            for (place, configuration) in (0_u32..).zip(&self.configurations).filter(|(place, _)| is_wanted(*place)) {
+                let work = self.work(app, &of.with_seed(configuration, at), *seed).await?;
+                trials.push(NewTrial { configuration: place, seed: *seed, work });
+            }
+        }
+        Ok(trials)
+    }
+
+    /// The job of a trial, or one that has done the same.
+    async fn work(&self, app: &App, configuration: &Configuration, seed: u64) -> Result<Work, Problem> {
+        let mut spec = self.spec.clone();
+        for (operation, pointer) in configuration.patch.iter().zip(&configuration.pointers) {
+            if !pointer.starts_with("/variants") {
+                make_room(&mut spec, operation["path"].as_str().unwrap_or_default());
+            }
+            apply(&mut spec, vec![operation.clone()], |_| pointer.clone())
+                .map_err(|error| Problem::invalid(vec![error]).with_code("patch_failed"))?;
+        }
+        if !spec.is_object() {
+            let pointer = configuration.pointers.last().cloned().unwrap_or_default();
+            let error = FieldError::new(pointer, "wrong_type", "leaves no object to be a spec");
+            return Err(Problem::invalid(vec![error]).with_code("patch_failed"));
+        }
+        spec["seed"] = json!(seed);
+        let own = format!("{}, seed {seed}", configuration.label);
+        let called = self.name.as_ref().map_or(own.clone(), |name| format!("{name}: {own}"));
+        spec["name"] = json!(called.chars().take(MOST_NAME).collect::<String>());
+        let resolved = match resolve(app, Pull::Begin, spec).await {
+            Ok(resolved) => resolved,
+            Err(problem) => return Err(invalid_trial(problem, configuration, seed)),
+        };
+        if let Some(halving) = &self.halving {
+            check_rungs(halving, &resolved.training, &configuration.label)?;
+        }
+        let job = resolved.into_job();
+        let done = if self.reuse { app.store.done_before(&job.spec_digest).await? } else { None };
+        Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
+    }
+}
+
+/// Refuses decisions at steps where a job has nothing to decide by.
+fn check_rungs(halving: &Halving, spec: &Training, label: &str) -> Result<(), Problem> {
+    let k = match halving.check().map_err(Problem::invalid)? {
+        Measure::PassAt(k) => Some(k),
+        Measure::Metric(_) => None,
+    };
+    let mut errors = Vec::new();
+    if k.is_some_and(|k| !spec.eval.pass_at.contains(&k)) {
+        let detail = format!("`eval.pass_at` of `{label}` has no such K");
+        errors.push(FieldError::new("/halving/metric", "not_evaluated", detail));
+    }
+    for (place, step) in halving.steps.iter().enumerate() {
+        let every = spec.eval.every_steps;
+        let detail = if *step >= spec.train.steps {
+            format!("must be before the last of the steps of `{label}`")
+        } else if k.is_some() && (every == 0 || !step.is_multiple_of(every)) {
+            format!("must be a multiple of `eval.every_steps`, which is {every} in `{label}`")
+        } else {
+            continue;
+        };
+        errors.push(FieldError::new(format!("/halving/steps/{place}"), "not_evaluated", detail));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
 }
 
 fn check(asked: &CreateSweep) -> Result<(), Problem> {
@@ -142,56 +245,27 @@ fn check(asked: &CreateSweep) -> Result<(), Problem> {
     if !asked.spec.is_object() {
         errors.push(FieldError::new("/spec", "wrong_type", "must be an object"));
     }
+    errors.extend(asked.budget.and_then(|budget| budget.check().err()));
+    errors.extend(asked.halving.as_ref().and_then(|halving| halving.check().err()).into_iter().flatten());
     if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
 }
 
 /// Refuses what would take more room than a sweep is worth.
-fn check_size(spec: &Value, configurations: &[Configuration]) -> Result<(), Problem> {
+fn check_size(spec: &Value, variation: &Variation, configurations: &[Configuration]) -> Result<(), Problem> {
     let bytes = |value: &Value| value.to_string().len();
     let patches: usize = configurations.iter().flat_map(|one| &one.patch).map(bytes).sum();
-    let specs = bytes(spec).saturating_mul(configurations.len());
-    if patches + specs > MOST_BYTES {
+    let of_seeds: usize = variation.by_seed.values().flatten().map(bytes).sum();
+    let specs = bytes(spec).saturating_mul(configurations.len()).saturating_add(patches);
+    let all = specs.saturating_mul(variation.seeds.len()).saturating_add(of_seeds.saturating_mul(configurations.len()));
+    if all > MOST_BYTES {
         let detail = format!(
-            "its specs and patches come to {} KiB over all configurations, and take at most {}; put large values into the spec, or \
-             vary less",
-            (patches + specs) >> 10,
+            "its specs come to {} KiB over all trials, and take at most {}; put large values into data, or vary less",
+            all >> 10,
             MOST_BYTES >> 10
         );
         return Err(Problem::invalid(vec![FieldError::new("", "too_large", detail)]));
     }
     Ok(())
-}
-
-/// The job of a trial, or one that has done the same.
-async fn work(
-    app: &App,
-    base: &Value,
-    (name, configuration, seed): (Option<&str>, &Configuration, u64),
-    reuse: bool,
-) -> Result<Work, Problem> {
-    let mut spec = base.clone();
-    for (operation, pointer) in configuration.patch.iter().zip(&configuration.pointers) {
-        if !pointer.starts_with("/variants") {
-            make_room(&mut spec, operation["path"].as_str().unwrap_or_default());
-        }
-        apply(&mut spec, vec![operation.clone()], |_| pointer.clone())
-            .map_err(|error| Problem::invalid(vec![error]).with_code("patch_failed"))?;
-    }
-    if !spec.is_object() {
-        let pointer = configuration.pointers.last().cloned().unwrap_or_default();
-        let error = FieldError::new(pointer, "wrong_type", "leaves no object to be a spec");
-        return Err(Problem::invalid(vec![error]).with_code("patch_failed"));
-    }
-    spec["seed"] = json!(seed);
-    let own = format!("{}, seed {seed}", configuration.label);
-    let called: String = name.map_or(own.clone(), |name| format!("{name}: {own}")).chars().take(MOST_NAME).collect();
-    spec["name"] = json!(called);
-    let job = match resolve(app, Pull::Begin, spec).await {
-        Ok(resolved) => resolved.into_job(),
-        Err(problem) => return Err(invalid_trial(problem, configuration, seed)),
-    };
-    let done = if reuse { app.store.done_before(&job.spec_digest).await? } else { None };
-    Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
 }
 
 /// Makes the objects that are missing on the way to a value, which a JSON Patch does not.

@@ -7,11 +7,13 @@ pub mod list;
 pub mod report;
 pub mod update;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::job::Timestamp;
+use crate::job::budget::MAX_DEVICE_SECONDS;
+use crate::job::sweep::halving::Halving;
+use crate::job::{FieldError, Timestamp};
 use crate::store::{SweepRow, TrialRow};
 
 /// A sweep.
@@ -22,11 +24,18 @@ pub struct Sweep {
     /// Always `sweep`.
     object: &'static str,
     name: Option<String>,
-    /// `running`; `paused`, and no more trials begin; `cancelled`; `finished`, all its jobs are over.
+    /// `running`; `paused`, and no more trials begin, by hand or since the budget is spent; `cancelled`; `finished`, all its jobs are over.
     #[schema(example = "running")]
     status: &'static str,
     /// How many of its jobs are queued or on a device at once, at most.
     at_once: u32,
+    /// When and by what configurations are given up; null where none is.
+    #[schema(value_type = Option<SweepHalving>)]
+    halving: Option<Halving>,
+    /// What all its jobs together may use; null where there is no limit.
+    budget: Option<SweepBudget>,
+    /// Seconds of devices that its jobs have used, without those that it reused.
+    device_seconds: f64,
     counts: SweepCounts,
     /// In which ways the spec is changed, in the order of the request: variants, then the grid, then draws.
     configurations: Vec<SweepConfiguration>,
@@ -50,8 +59,37 @@ struct SweepCounts {
     /// Paused after their turn, by hand or by a budget: the sweep is over when they are resumed and end, or are cancelled.
     paused: u64,
     succeeded: u64,
-    /// Failed or cancelled, or deleted since.
+    /// Cancelled, as their configurations were given up.
+    dropped: u64,
+    /// Failed, or cancelled otherwise, or deleted since.
     lost: u64,
+}
+
+/// What all jobs of a sweep together may use. When it is spent they are saved and paused, and the sweep with them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepBudget {
+    /// Seconds of attempts times the devices that they held.
+    #[schema(minimum = 1, maximum = 1_000_000_000)]
+    device_seconds: u64,
+}
+
+/// Successive halving: after some steps only the better configurations go on.
+#[derive(ToSchema)]
+#[allow(dead_code)]
+struct SweepHalving {
+    /// `pass@K` of the evaluation at such a step, or a metric of `GET /v1/metrics-catalog` there; the mean over seeds counts.
+    #[schema(default = "pass@1")]
+    metric: String,
+    /// After which optimizer steps, ascending. Trials that are there wait, paused, for the others.
+    #[schema(min_items = 1, max_items = 16, example = json!([8, 16]))]
+    steps: Vec<u64>,
+    /// One configuration in so many goes on, rounded up.
+    #[schema(minimum = 2, maximum = 1000, default = 2)]
+    factor: u32,
+    /// `maximize`: higher values are better; or `minimize`.
+    #[schema(default = "maximize")]
+    goal: String,
 }
 
 /// One way in which the spec is changed.
@@ -82,6 +120,19 @@ struct SweepTrial {
     step: u64,
     /// The job was there before the sweep, with the same resolved spec.
     reused: bool,
+    /// The last step of `halving` that it has reached, and its value there.
+    rung_step: Option<u64>,
+    rung_value: Option<f64>,
+    /// Its configuration was given up there.
+    dropped: bool,
+}
+
+impl SweepBudget {
+    fn check(self) -> Result<(), FieldError> {
+        let detail = format!("is 1 to {MAX_DEVICE_SECONDS}");
+        let is_sound = (1..=MAX_DEVICE_SECONDS).contains(&self.device_seconds);
+        is_sound.then_some(()).ok_or_else(|| FieldError::new("/budget/device_seconds", "out_of_range", detail))
+    }
 }
 
 impl Sweep {
@@ -93,12 +144,16 @@ impl Sweep {
             name: row.name,
             status: row.status.as_str(),
             at_once: row.at_once,
+            halving: row.halving,
+            budget: row.budget_seconds.map(|device_seconds| SweepBudget { device_seconds }),
+            device_seconds: row.spent as f64 / 1e3,
             counts: SweepCounts {
                 trials: counts.all,
                 waiting: counts.waiting,
                 active: counts.active,
                 paused: counts.paused,
                 succeeded: counts.succeeded,
+                dropped: counts.dropped,
                 lost: counts.lost,
             },
             configurations: configurations(&row.configurations, trials.is_some()),
@@ -126,6 +181,9 @@ impl From<TrialRow> for SweepTrial {
             status: row.status.map_or("deleted", |status| status.as_str()),
             step: row.step,
             reused: row.reused,
+            rung_step: row.held_at,
+            rung_value: row.held_value,
+            dropped: row.dropped,
         }
     }
 }

@@ -10,13 +10,9 @@ use super::configurations;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
-use crate::job::metric::metric;
+use crate::job::sweep::measure::Measure;
 use crate::job::sweep::statistics::{CONFIDENCE, POWER, interval};
 use crate::job::{FieldError, JobStatus, SweepId};
-use crate::store::{Store, TrialRow};
-
-/// What a report is about where nothing is said.
-const DEFAULT_METRIC: &str = "pass@1";
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -43,7 +39,8 @@ pub struct SweepReport {
     configurations: Vec<SweepSummary>,
     /// Every other configuration less the baseline, over the seeds that both have.
     comparisons: Vec<SweepComparison>,
-    /// Trials that have no value: they are not over, have failed, or report no such thing.
+    /// Trials that have no value: they are not over, have failed, or report no such thing. Those that were given up are not
+    /// among them.
     missing: Vec<u32>,
 }
 
@@ -58,6 +55,8 @@ struct SweepSummary {
     half_width: Option<f64>,
     /// By seed.
     values: BTreeMap<u64, f64>,
+    /// The step after which it was given up, of a sweep that does.
+    dropped_at: Option<u64>,
 }
 
 /// A configuration against the baseline, seed by seed.
@@ -100,8 +99,10 @@ pub async fn sweep_report(
     Params(params): Params<ReportParams>,
 ) -> Result<Json<SweepReport>, Problem> {
     let row = app.store.sweep(id).await?;
-    let name = params.metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
-    let measure = Measure::of(&name)?;
+    let name = params.metric.unwrap_or_else(|| Measure::DEFAULT.to_owned());
+    let measure = Measure::of(&name).ok_or_else(|| {
+        Problem::invalid(vec![FieldError::new("/metric", "unknown_metric", Measure::NAMES)]).with_code("unknown_metric")
+    })?;
     let labels: Vec<String> = configurations(&row.configurations, false).into_iter().map(|one| one.name).collect();
     let baseline = params.baseline as usize;
     if baseline >= labels.len() {
@@ -109,20 +110,28 @@ pub async fn sweep_report(
         return Err(Problem::invalid(vec![FieldError::new("/baseline", "out_of_range", detail)]));
     }
     let mut values = vec![BTreeMap::new(); labels.len()];
+    let mut dropped = vec![None; labels.len()];
     let mut missing = Vec::new();
     for trial in app.store.trials(id).await? {
-        match measure.value(&app.store, &trial).await? {
+        let is_done = trial.status == Some(JobStatus::Succeeded);
+        match if is_done { app.store.measured(trial.job, measure, None).await? } else { None } {
             Some(value) => {
                 if let Some(own) = values.get_mut(trial.configuration as usize) {
                     own.insert(trial.seed, value);
+                }
+            }
+            None if trial.dropped => {
+                if let Some(step) = dropped.get_mut(trial.configuration as usize) {
+                    *step = trial.held_at;
                 }
             }
             None => missing.push(trial.number),
         }
     }
     let comparisons = compare(&values, baseline);
+    let summaries = labels.into_iter().zip(values).zip(dropped);
     let configurations =
-        labels.into_iter().zip(values).map(|(label, values)| SweepSummary::of(label, values)).collect();
+        summaries.map(|((label, values), dropped_at)| SweepSummary::of(label, values, dropped_at)).collect();
     Ok(Json(SweepReport {
         object: "sweep_report",
         sweep: id.to_string(),
@@ -135,44 +144,19 @@ pub async fn sweep_report(
     }))
 }
 
-/// What of a job is looked at.
-enum Measure {
-    PassAt(u32),
-    Metric(&'static str),
-}
-
-impl Measure {
-    fn of(name: &str) -> Result<Self, Problem> {
-        if let Some(k) = name.strip_prefix("pass@").and_then(|k| k.parse().ok()) {
-            return Ok(Self::PassAt(k));
-        }
-        metric(name).map(|metric| Self::Metric(metric.name)).ok_or_else(|| {
-            let detail = "is `pass@K`, or a metric of GET /v1/metrics-catalog";
-            Problem::invalid(vec![FieldError::new("/metric", "unknown_metric", detail)]).with_code("unknown_metric")
-        })
-    }
-
-    async fn value(&self, store: &Store, trial: &TrialRow) -> Result<Option<f64>, Problem> {
-        if trial.status != Some(JobStatus::Succeeded) {
-            return Ok(None);
-        }
-        Ok(match self {
-            Self::PassAt(k) => {
-                let evaluations = store.policy_evaluations(trial.job).await?;
-                let last = evaluations.last().into_iter().flat_map(|evaluation| &evaluation.pass_at);
-                last.filter(|rate| rate.k == *k).map(|rate| rate.mean).next()
-            }
-            Self::Metric(name) => store.last_metrics(trial.job, &[name]).await?.first().map(|(_, _, value)| *value),
-        })
-    }
-}
-
 impl SweepSummary {
-    fn of(label: String, values: BTreeMap<u64, f64>) -> Self {
+    fn of(label: String, values: BTreeMap<u64, f64>, dropped_at: Option<u64>) -> Self {
         let all: Vec<f64> = values.values().copied().collect();
         let found = interval(&all, 1);
         let half_width = found.and_then(|interval| interval.half_width);
-        Self { name: label, seeds: all.len(), mean: found.map(|interval| interval.mean), half_width, values }
+        Self {
+            name: label,
+            seeds: all.len(),
+            mean: found.map(|interval| interval.mean),
+            half_width,
+            values,
+            dropped_at,
+        }
     }
 }
 

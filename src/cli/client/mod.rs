@@ -134,11 +134,16 @@ impl Client {
 
     /// The text of an answer that is not JSON.
     pub fn text(&self, path: &str) -> anyhow::Result<String> {
+        String::from_utf8(self.bytes(path)?).context("the server's answer is not text")
+    }
+
+    /// An answer as it is.
+    pub fn bytes(&self, path: &str) -> anyhow::Result<Vec<u8>> {
         let answer = self.ask("GET", path, None, None)?;
         if answer.status >= 400 {
             self.json(&answer)?;
         }
-        String::from_utf8(answer.bytes).context("the server's answer is not text")
+        Ok(answer.bytes)
     }
 
     /// Posts under an idempotency key of its own, so that a lost answer can be asked for again.

@@ -5,16 +5,14 @@
 
 mod plot;
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::output::print;
+use super::output::{print, write_plot};
 use super::remote::RemoteArgs;
 use crate::config::Config;
 use crate::job::RolloutSetId;
@@ -155,8 +153,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         }
         if let Some(path) = &args.svg {
             let plot = plot::svg(&read(&answer)?)?;
-            write_whole(path, &plot).with_context(|| format!("cannot write {}", path.display()))?;
-            eprintln!("plotted in {}", path.display());
+            write_plot(path, &plot)?;
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -180,19 +177,6 @@ fn read(answer: &Value) -> anyhow::Result<Frontier> {
     let frontier = Frontier::deserialize(answer).context(ANOTHER)?;
     ensure!(!frontier.rows.is_empty(), "the server's answer has no rows");
     Ok(frontier)
-}
-
-/// Writes a file under another name and renames it, so that whoever looks never sees half of it.
-fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
-    let Some(name) = path.file_name() else { bail!("it is not the name of a file") };
-    let mut partial = name.to_owned();
-    partial.push(".part");
-    let partial = path.with_file_name(partial);
-    let mut file = File::create(&partial)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&partial, path)?;
-    Ok(())
 }
 
 /// A column: two lines of heading, and what a row shows.
@@ -402,18 +386,5 @@ Take beta 0.5: there are reasons.
         for text in ["0", "-1", "inf", "nan", "warm", ""] {
             assert!(positive(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_plot_replaces_the_file_and_leaves_nothing_beside_it() {
-        let folder = std::env::temp_dir().join(format!("anneal-frontier-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("frontier.svg");
-        write_whole(&path, "old").unwrap();
-        write_whole(&path, "new").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        assert!(write_whole(Path::new("/"), "").is_err());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -11,6 +11,7 @@ mod get;
 mod list;
 mod metrics;
 mod report;
+mod tensorboard;
 pub mod wait;
 
 use std::process::ExitCode;
@@ -65,6 +66,8 @@ enum Command {
     Report(report::Args),
     /// Show a job's metrics
     Metrics(metrics::Args),
+    /// Write metrics where TensorBoard looks for them, and go on with it while jobs run
+    Tensorboard(tensorboard::Args),
     /// Print a job's log of events
     Events(events::Args),
     /// Delete a job with all that it made
@@ -86,6 +89,7 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::run(client, output, args),
         Command::Report(args) => report::run(client, output, args),
         Command::Metrics(args) => metrics::run(client, output, args),
+        Command::Tensorboard(args) => tensorboard::run(client, output, args),
         Command::Events(args) => events::run(client, output, args),
         Command::Delete(args) => act::delete(client, output, args),
     })

@@ -13,10 +13,11 @@ const ROUNDS: usize = 4;
 /// Sweeps over all pairs of rows, of which a few are enough.
 const SWEEPS: usize = 30;
 
-/// A matrix `[rows, columns]` of which products are taken.
+/// A matrix `[rows, columns]`, or the difference of two, of which products are taken.
 #[derive(Clone, Copy)]
 struct Matrix<'a> {
     values: &'a [f32],
+    less: Option<&'a [f32]>,
     columns: usize,
 }
 
@@ -30,7 +31,7 @@ struct Columns {
 /// nearest to `matrix: [rows, columns]`; each has the roots of the singular values. What a matrix has fewer of is zeros.
 pub fn factors(matrix: &[f32], columns: usize, rank: usize, stream: &Stream) -> [Vec<f32>; 2] {
     let rows = matrix.len() / columns;
-    let (left, right) = Matrix { values: matrix, columns }.largest(rank, stream);
+    let (left, right) = Matrix { values: matrix, less: None, columns }.largest(rank, stream);
     let width = left.width;
     let (values, vectors) = eigen(right.gram(), width);
     let mut order: Vec<usize> = (0..width).collect();
@@ -51,11 +52,11 @@ pub fn factors(matrix: &[f32], columns: usize, rank: usize, stream: &Stream) -> 
     [a, b]
 }
 
-/// The share of the sum of a matrix's squares that its first singular vectors alone have: 1 where all rows point in one
-/// direction, at least one over the smaller of its sides; none of a matrix of zeros.
-pub fn first_share(matrix: &[f32], columns: usize, stream: &Stream) -> Option<f64> {
-    let whole: f64 = matrix.iter().map(|x| f64::from(*x).powi(2)).sum();
-    let (_, right) = Matrix { values: matrix, columns }.largest(1, stream);
+/// The share of the sum of the squares of `now - before: [rows, columns]` that its first singular vectors alone have: 1 where
+/// all rows point in one direction, at least one over the smaller of its sides; none of a matrix of zeros.
+pub fn first_share(now: &[f32], before: &[f32], columns: usize, stream: &Stream) -> Option<f64> {
+    let whole: f64 = now.iter().zip(before).map(|(now, before)| f64::from(now - before).powi(2)).sum();
+    let (_, right) = Matrix { values: now, less: Some(before), columns }.largest(1, stream);
     let (values, _) = eigen(right.gram(), right.width);
     (whole > 0.0).then(|| values.into_iter().fold(0.0, f64::max) / whole)
 }
@@ -78,7 +79,8 @@ impl Matrix<'_> {
     fn times(self, x: &Columns) -> Columns {
         let width = x.width;
         let mut values = vec![0.0; self.values.len() / self.columns * width];
-        values.par_chunks_mut(width).zip(self.values.par_chunks(self.columns)).for_each(|(out, row)| {
+        values.par_chunks_mut(width).enumerate().for_each_init(Vec::new, |room, (row, out)| {
+            let row = self.part(row * self.columns, self.columns, room);
             for (m, x) in row.iter().zip(x.values.chunks_exact(width)) {
                 out.iter_mut().zip(x).for_each(|(out, x)| *out += f64::from(*m) * x);
             }
@@ -86,13 +88,23 @@ impl Matrix<'_> {
         Columns { values, width }
     }
 
+    /// Some of a row, in `room` where it has to be computed: the whole difference would be one more copy of a large matrix.
+    fn part<'a>(&'a self, first: usize, count: usize, room: &'a mut Vec<f32>) -> &'a [f32] {
+        let values = &self.values[first..][..count];
+        let Some(less) = self.less else { return values };
+        room.clear();
+        room.extend(values.iter().zip(&less[first..]).map(|(value, less)| value - less));
+        room
+    }
+
     fn transposed_times(self, y: &Columns) -> Columns {
         let (width, together) = (y.width, 64);
         let mut values = vec![0.0; self.columns * width];
-        values.par_chunks_mut(width * together).enumerate().for_each(|(part, out)| {
+        values.par_chunks_mut(width * together).enumerate().for_each_init(Vec::new, |room, (part, out)| {
             let first = part * together;
-            for (row, y) in self.values.chunks_exact(self.columns).zip(y.values.chunks_exact(width)) {
-                for (out, m) in out.chunks_exact_mut(width).zip(&row[first..]) {
+            for (row, y) in y.values.chunks_exact(width).enumerate() {
+                let row = self.part(row * self.columns + first, together.min(self.columns - first), room);
+                for (out, m) in out.chunks_exact_mut(width).zip(row) {
                     out.iter_mut().zip(y).for_each(|(out, y)| *out += f64::from(*m) * y);
                 }
             }
@@ -200,11 +212,17 @@ mod tests {
                 matrix[(row + r) * columns + column + c] += value * of;
             }
         }
-        let share = first_share(&matrix, columns, &stream).unwrap();
+        // As a difference of two matrices.
+        let before: Vec<f32> = (0..matrix.len()).map(|at| (at % 7) as f32 / 8.0).collect();
+        let now: Vec<f32> = matrix.iter().zip(&before).map(|(change, before)| before + change).collect();
+        let share = first_share(&now, &before, columns, &stream).unwrap();
         assert!((share - 9.0 / 14.25).abs() < 1e-6, "{share}");
         let one: Vec<f32> = (0..40).map(|at| (at / 8 + 1) as f32 * (at % 8) as f32).collect();
-        assert!((first_share(&one, 8, &stream).unwrap() - 1.0).abs() < 1e-9, "all rows point in one direction");
-        assert_eq!(first_share(&[0.0; 12], 4, &stream), None);
+        assert!(
+            (first_share(&one, &[0.0; 40], 8, &stream).unwrap() - 1.0).abs() < 1e-9,
+            "all rows point in one direction"
+        );
+        assert_eq!(first_share(&[0.5; 12], &[0.5; 12], 4, &stream), None);
     }
 
     /// A matrix is made of its singular values, and taken apart again.

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::MOST_TRIALS;
 use crate::job::FieldError;
+use crate::job::field::escaped;
+use crate::job::random::{splitmix64, unit};
 
 /// Characters of a configuration's label.
 const MOST_LABEL: usize = 160;
@@ -19,6 +21,8 @@ pub struct Variation {
     pub grid: BTreeMap<String, Vec<Value>>,
     pub random: Option<Random>,
     pub seeds: Vec<u64>,
+    /// By JSON pointers into the spec, a value for each seed.
+    pub by_seed: BTreeMap<String, Vec<Value>>,
 }
 
 /// A JSON Patch with a name.
@@ -84,7 +88,7 @@ impl Variation {
             all = all
                 .iter()
                 .flat_map(|base| {
-                    points.iter().map(|(at, value)| base.with(path, value, &format!("/grid/{}/{at}", escape(path))))
+                    points.iter().map(|(at, value)| base.with(path, value, &format!("/grid/{}/{at}", escaped(path))))
                 })
                 .collect();
         }
@@ -92,7 +96,7 @@ impl Variation {
             let drawn: Vec<Vec<(&String, Value)>> = (0..random.count).map(|draw| random.point(draw)).collect();
             let with = |base: &Configuration, point: &Vec<(&String, Value)>| {
                 point.iter().fold(base.clone(), |base, (path, value)| {
-                    base.with(path, value, &format!("/random/ranges/{}", escape(path)))
+                    base.with(path, value, &format!("/random/ranges/{}", escaped(path)))
                 })
             };
             all = all.iter().flat_map(|base| drawn.iter().map(move |point| with(base, point))).collect();
@@ -143,7 +147,7 @@ impl Variation {
             }
         }
         for (path, values) in &self.grid {
-            let pointer = format!("/grid/{}", escape(path));
+            let pointer = format!("/grid/{}", escaped(path));
             if !path.starts_with('/') {
                 refuse(
                     pointer,
@@ -159,6 +163,17 @@ impl Variation {
         if let Some(random) = &self.random {
             errors.extend(random.check());
         }
+        for (path, values) in &self.by_seed {
+            let pointer = format!("/by_seed/{}", escaped(path));
+            if !path.starts_with('/') {
+                errors.push(FieldError::new(pointer, "invalid_pointer", "is a JSON pointer into the spec"));
+            } else if let Some(error) = reserved(path, &pointer) {
+                errors.push(error);
+            } else if values.len() != self.seeds.len() {
+                let detail = format!("needs a value for each of the {} seeds", self.seeds.len());
+                errors.push(FieldError::new(pointer, "out_of_range", detail));
+            }
+        }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 }
@@ -170,7 +185,7 @@ impl Random {
             errors.push(FieldError::new("/random", "out_of_range", "needs a count of at least 1 and a range"));
         }
         for (path, range) in &self.ranges {
-            let pointer = format!("/random/ranges/{}", escape(path));
+            let pointer = format!("/random/ranges/{}", escaped(path));
             let in_order = range.low.is_finite() && range.high.is_finite() && range.low < range.high;
             if !path.starts_with('/') {
                 errors.push(FieldError::new(pointer, "invalid_pointer", "is a JSON pointer into the spec"));
@@ -194,9 +209,8 @@ impl Random {
     /// The values of one draw; each depends on the seed, the draw and the field alone.
     fn point(&self, draw: u32) -> Vec<(&String, Value)> {
         let of = |(path, range): (&'_ String, &Range)| {
-            let text = path.bytes().fold(self.seed, |state, byte| mix(state ^ u64::from(byte)));
-            let unit = (mix(text ^ mix(u64::from(draw))) >> 11) as f64 / (1_u64 << 53) as f64;
-            range.at(unit)
+            let text = path.bytes().fold(self.seed, |state, byte| splitmix64(state ^ u64::from(byte)));
+            range.at(unit(splitmix64(text ^ splitmix64(u64::from(draw)))))
         };
         self.ranges.iter().map(|(path, range)| (path, of((path, range)))).collect()
     }
@@ -209,6 +223,18 @@ impl Range {
         let (from, to) = if whole && !log { (low - 0.5, high + 0.5) } else { (low, high) };
         let x = if log { from * (to / from).powf(unit) } else { from + (to - from) * unit };
         if whole { json!(x.round().clamp(low, high) as i64) } else { json!(significant(x).clamp(low, high)) }
+    }
+}
+
+impl Variation {
+    /// A configuration with what the seed of that place brings along.
+    pub fn with_seed(&self, configuration: &Configuration, place: usize) -> Configuration {
+        let mut own = configuration.clone();
+        for (path, values) in &self.by_seed {
+            own.patch.push(json!({"op": "add", "path": path, "value": values[place]}));
+            own.pointers.push(format!("/by_seed/{}/{place}", escaped(path)));
+        }
+        own
     }
 }
 
@@ -237,19 +263,6 @@ fn reserved(path: &str, pointer: &str) -> Option<FieldError> {
 /// Six significant digits, which people can copy.
 fn significant(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
-}
-
-/// A name as a part of a JSON pointer (RFC 6901).
-fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// SplitMix64's output function.
-fn mix(state: u64) -> u64 {
-    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -284,6 +297,16 @@ mod tests {
             ["/variants/1/patch/0", "/grid/~1optimizer~1learning_rate/1", "/grid/~1train~1steps/0"]
         );
         assert_eq!(of(json!({"seeds": [1]})).configurations().unwrap()[0].label, "as it is");
+    }
+
+    #[test]
+    fn what_a_seed_brings_along_comes_last_and_changes_no_label() {
+        let variation = of(json!({"grid": {"/model": ["c"]}, "seeds": [3, 4], "by_seed": {"/model": ["a", "b"]}}));
+        let configuration = &variation.configurations().unwrap()[0];
+        let own = variation.with_seed(configuration, 1);
+        assert_eq!(own.label, configuration.label);
+        assert_eq!(own.patch.last(), Some(&json!({"op": "add", "path": "/model", "value": "b"})));
+        assert_eq!(own.pointers.last().unwrap(), "/by_seed/~1model/1");
     }
 
     #[test]
@@ -335,6 +358,10 @@ mod tests {
             [(String::from("/grid/~1seed"), "out_of_range")]
         );
         assert_eq!(codes(range(0.0, true)), [(String::from("/random/ranges/~1a"), "out_of_range")]);
+        let of_seeds = |path: &str, values: Value| json!({"seeds": [1, 2], "by_seed": {path: values}});
+        assert_eq!(codes(of_seeds("/model", json!(["a"]))), [(String::from("/by_seed/~1model"), "out_of_range")]);
+        assert_eq!(codes(of_seeds("/seed", json!([1, 2]))), [(String::from("/by_seed/~1seed"), "out_of_range")]);
+        assert_eq!(codes(of_seeds("model", json!(["a", "b"]))), [(String::from("/by_seed/model"), "invalid_pointer")]);
         let twice = json!({"seeds": [1], "variants": [{"name": "a", "patch": []}, {"name": "a", "patch": []}]});
         assert_eq!(codes(twice), [(String::from("/variants/1/name"), "duplicate")]);
     }

@@ -1,6 +1,8 @@
 //! Sweeps: one spec in several configurations and with several seeds, and what their results say.
 
 pub mod expansion;
+pub mod halving;
+pub mod measure;
 pub mod statistics;
 
 use super::status::names;

@@ -7,6 +7,7 @@
 use super::complex::Approx;
 use super::double::{Double, EPSILON};
 use super::expr::{Arena, Expr, Function, Id, Node};
+use crate::job::random::{STEP, mixed, unit};
 
 /// The points, by what a variable is there: how large, whether it is positive, and whether it leaves the real line. Large
 /// ones tell sqrt((x + 5)^2) from x + 5.
@@ -100,13 +101,9 @@ impl Point {
     }
 }
 
-/// A number between 0 and 1 from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// 2014).
+/// A number between 0 and 1 from a seed.
 fn uniform(seed: u64) -> f64 {
-    let mut z = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    unit(mixed(seed.wrapping_add(1).wrapping_mul(STEP)))
 }
 
 /// The value of an expression; None where it is not defined, too large or too inexact to be told, or the work is too

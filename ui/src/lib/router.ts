@@ -20,6 +20,7 @@ const ROUTES: Route[] = [
   { path: '/models', title: 'Models', load: () => import('../views/Models.svelte') },
   { path: '/playground', title: 'Playground', load: () => import('../views/Playground.svelte') },
   { path: '/evaluations', title: 'Evaluations', load: () => import('../views/Evaluations.svelte') },
+  { path: '/sweeps', title: 'Sweeps', load: () => import('../views/Sweeps.svelte') },
   { path: '/operate', title: 'Operate', load: () => import('../views/Operate.svelte') },
   { path: '/help', title: 'Help', load: () => import('../views/Help.svelte') },
 ]

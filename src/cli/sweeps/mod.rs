@@ -1,17 +1,19 @@
 //! `anneal sweeps ...`: one spec in several configurations and with several seeds.
 
+mod plot;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::client::{Client, escape, with_query};
 use super::exit;
 use super::interrupt::on_interrupt;
 use super::jobs::wait::deadline;
-use super::output::{Fields, Output, Table, age, member};
+use super::output::{Fields, Output, Table, age, member, write_plot};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
 use super::spec_file;
 use crate::config::Config;
@@ -22,8 +24,9 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   anneal sweeps create sweep.json --wait
-  anneal sweeps report swp_... --metric pass@1 --baseline 0
+  anneal sweeps report swp_... --metric pass@1 --baseline 0 --svg report.svg
   anneal sweeps update swp_... --at-once 4
+  anneal sweeps update swp_... --add-seed 4 --add-seed 5
   anneal sweeps cancel swp_...
 
 A sweep is a spec with what varies, as JSON or YAML; docs/EXPERIMENTS.md explains it:
@@ -45,7 +48,7 @@ enum Command {
     Get(SweepArgs),
     /// Compare its configurations over the seeds
     Report(ReportArgs),
-    /// Have no more trials begin, have them begin again, or run more of them at once
+    /// Have no more trials begin, have them begin again, run more of them at once, or add seeds
     Update(UpdateArgs),
     /// End it with all its jobs
     Cancel(SweepArgs),
@@ -91,6 +94,9 @@ struct ReportArgs {
     /// The configuration that the others are compared with, counted from 0
     #[arg(long, default_value_t = 0, value_name = "N")]
     baseline: u32,
+    /// Also plot it into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -101,8 +107,29 @@ struct UpdateArgs {
     #[arg(long, value_name = "BOOL")]
     paused: Option<bool>,
     /// How many jobs run at once
-    #[arg(long, value_name = "N", required_unless_present = "paused")]
+    #[arg(long, value_name = "N")]
     at_once: Option<u32>,
+    /// What all its jobs together may use of the devices
+    #[arg(long, value_name = "SECONDS")]
+    device_seconds: Option<u64>,
+    /// Try each configuration that was not given up with this seed too; may be repeated
+    #[arg(long = "add-seed", value_name = "SEED")]
+    add_seeds: Vec<u64>,
+}
+
+impl UpdateArgs {
+    fn change(&self) -> anyhow::Result<Value> {
+        let mut change = Map::new();
+        change.extend(self.paused.map(|paused| (String::from("paused"), json!(paused))));
+        change.extend(self.at_once.map(|at_once| (String::from("at_once"), json!(at_once))));
+        let budget = self.device_seconds.map(|seconds| json!({"device_seconds": seconds}));
+        change.extend(budget.map(|budget| (String::from("budget"), budget)));
+        if !self.add_seeds.is_empty() {
+            change.insert(String::from("add_seeds"), json!(self.add_seeds));
+        }
+        anyhow::ensure!(!change.is_empty(), "name what to change: --paused, --at-once, --device-seconds or --add-seed");
+        Ok(Value::Object(change))
+    }
 }
 
 pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
@@ -118,17 +145,13 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
             let query = [("metric", Some(args.metric.clone())), ("baseline", Some(args.baseline.to_string()))];
             let report = client.get(&with_query(&path(&args.sweep, "/report"), &query))?;
             output.answer(&report, || told(&report));
+            if let Some(path) = &args.svg {
+                write_plot(path, &plot::svg(&report)?)?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::Update(args) => {
-            let mut change = json!({});
-            if let Some(paused) = args.paused {
-                change["paused"] = json!(paused);
-            }
-            if let Some(at_once) = args.at_once {
-                change["at_once"] = json!(at_once);
-            }
-            let sweep = client.patch(&path(&args.sweep, ""), &change)?;
+            let sweep = client.patch(&path(&args.sweep, ""), &args.change()?)?;
             output.answer(&sweep, || describe(&sweep));
             Ok(ExitCode::SUCCESS)
         }
@@ -180,7 +203,7 @@ fn wait(client: &Client, output: Output, mut sweep: Value, deadline: Option<Inst
             Some(_) if count("active") + count("waiting") == 0 => return Ok((sweep, exit::PAUSED)),
             _ => {}
         }
-        let now = count("succeeded") + count("lost");
+        let now = count("succeeded") + count("dropped") + count("lost");
         if done.replace(now) != Some(now) && !output.json {
             eprintln!("{now} of {} trials are over", count("trials"));
         }
@@ -224,9 +247,10 @@ fn describe(sweep: &Value) -> String {
     fields.add(
         "trials",
         format!(
-            "{}: {} succeeded, {} lost, {} paused, {} under way (at most {} at once), {} to come",
+            "{}: {} succeeded, {} given up, {} lost, {} paused, {} under way (at most {} at once), {} to come",
             count("trials"),
             count("succeeded"),
+            count("dropped"),
             count("lost"),
             count("paused"),
             count("active"),
@@ -234,12 +258,19 @@ fn describe(sweep: &Value) -> String {
             count("waiting")
         ),
     );
+    let used = sweep["device_seconds"].as_f64().unwrap_or_default();
+    let most = sweep["budget"]["device_seconds"].as_u64().map_or_else(String::new, |most| format!(" of {most}"));
+    fields.add("device seconds", format!("{used:.1}{most}"));
     let mut table = Table::new(&[">#", "JOB", "STATUS", ">STEP", ">SEED", "CONFIGURATION"]);
     for trial in sweep["trials"].as_array().into_iter().flatten() {
         let text = |pointer| member(trial, pointer);
         let place = trial["configuration"].as_u64().unwrap_or_default();
         let label = member(sweep, &format!("/configurations/{place}/name"));
-        let status = if trial["reused"] == true { format!("{} (reused)", text("/status")) } else { text("/status") };
+        let status = match (trial["reused"] == true, trial["dropped"] == true) {
+            (true, _) => format!("{} (reused)", text("/status")),
+            (_, true) => format!("{} (given up)", text("/status")),
+            _ => text("/status"),
+        };
         table.row([text("/number"), text("/job"), status, text("/step"), text("/seed"), label]);
     }
     format!("{}\n{}", fields.text(), table.text("it has no trials"))
@@ -256,7 +287,10 @@ fn told(report: &Value) -> String {
     let mut summaries = Table::new(&[">#", ">MEAN", ">+-", ">SEEDS", "CONFIGURATION"]);
     for (place, one) in report["configurations"].as_array().into_iter().flatten().enumerate() {
         let (mean, half) = (number(&one["mean"]), number(&one["half_width"]));
-        summaries.row([place.to_string(), mean, half, member(one, "/seeds"), member(one, "/name")]);
+        let given_up =
+            one["dropped_at"].as_u64().map_or_else(String::new, |step| format!(" (given up at step {step})"));
+        let name = format!("{}{given_up}", member(one, "/name"));
+        summaries.row([place.to_string(), mean, half, member(one, "/seeds"), name]);
     }
     let mut comparisons =
         Table::new(&[">#", ">DIFFERENCE", ">+-", ">DETECTABLE", ">PAIRS", "VERDICT", "CONFIGURATION"]);

@@ -1,0 +1,26 @@
+//! What of a trial is looked at.
+
+use crate::job::metric::metric;
+
+/// A number that jobs are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// `pass@K` of an evaluation.
+    PassAt(u32),
+    Metric(&'static str),
+}
+
+impl Measure {
+    /// What sweeps are compared by where nothing is said.
+    pub const DEFAULT: &'static str = "pass@1";
+    /// What names there are, for a message.
+    pub const NAMES: &'static str = "is `pass@K`, or a metric of GET /v1/metrics-catalog";
+
+    /// None of a name that nothing has.
+    pub fn of(name: &str) -> Option<Self> {
+        if let Some(k) = name.strip_prefix("pass@").and_then(|k| k.parse().ok()) {
+            return Some(Self::PassAt(k));
+        }
+        metric(name).map(|metric| Self::Metric(metric.name))
+    }
+}
