@@ -83,6 +83,48 @@ fn compare(body: &Value) -> common::Answer {
 }
 
 #[test]
+fn an_evaluation_is_broken_down_by_a_column_of_its_rows() {
+    let row = |a: u32, b: u32| json!({"prompt": format!("{a}+{b}="), "answer": (a + b).to_string(), "about": {"carry": a % 10 + b % 10 > 9}});
+    let rows: Vec<String> = (10..22).map(|a| row(a, 17).to_string()).collect();
+    let headers = [("content-type", "application/jsonl")];
+    let set = server().post_bytes("/v1/datasets?name=carries", rows.join("\n").as_bytes(), &headers).json();
+    let asked = json!({"model": "builtin:arith-tiny", "dataset": set["id"], "verifier": {"type": "numeric"},
+        "sampling": {"max_new_tokens": 5}, "samples": 4, "pass_at": [1, 4], "seed": 2});
+    let id = finished(server(), &asked);
+    let found = server().get(&format!("/v1/evaluations/{id}/breakdown?by=about.carry&k=1,2")).json();
+    let values: Vec<&Value> = found["groups"].as_array().unwrap().iter().map(|group| &group["value"]).collect();
+    assert_eq!(values, ["false", "true"], "{found}");
+    // What the prompts tell one by one.
+    let prompts =
+        server().get(&format!("/v1/evaluations/{id}/results?limit=100")).json()["data"].as_array().unwrap().clone();
+    for group in found["groups"].as_array().unwrap() {
+        let carries = |prompt: &&Value| {
+            let a: u32 = prompt["prompt"].as_str().unwrap()[..2].parse().unwrap();
+            (a % 10 + 7 > 9) == (group["value"] == "true")
+        };
+        let own: Vec<&Value> = prompts.iter().filter(carries).collect();
+        let sum = |field: &str| own.iter().map(|prompt| prompt[field].as_f64().unwrap()).sum::<f64>();
+        assert_eq!((&group["prompts"], group["samples"].as_f64()), (&json!(own.len()), Some(sum("samples"))));
+        let rate = &group["pass_at"][0];
+        assert!((rate["mean"].as_f64().unwrap() - sum("passed") / sum("samples")).abs() < 1e-12, "{group}");
+        assert!(rate["low"].as_f64() <= rate["mean"].as_f64() && rate["mean"].as_f64() <= rate["high"].as_f64());
+        assert_eq!(group["pass_at"][1]["k"], 2);
+        assert!((group["tokens_mean"].as_f64().unwrap() - sum("tokens") / sum("samples")).abs() < 1e-12);
+    }
+    // Without a column it says what the evaluation does.
+    let whole = server().get(&format!("/v1/evaluations/{id}/breakdown")).json();
+    let result = server().get(&format!("/v1/evaluations/{id}")).json()["result"].clone();
+    assert_eq!(
+        (&whole["groups"][0]["pass_at"], &whole["groups"][0]["majority"]),
+        (&result["pass_at"], &result["majority"])
+    );
+    for wrong in ["by=colour", "k=5", "k=none"] {
+        let answer = server().get(&format!("/v1/evaluations/{id}/breakdown?{wrong}"));
+        assert_eq!((answer.status, answer.problem().as_str()), (400, "invalid_parameter"), "{wrong}");
+    }
+}
+
+#[test]
 fn what_an_evaluation_found_is_the_sum_of_its_prompts() {
     let found = evaluation(&SHARED.tiny);
     assert_eq!(

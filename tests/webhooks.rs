@@ -191,6 +191,27 @@ fn a_job_is_told_signed_from_its_submission_to_its_end() {
 }
 
 #[test]
+fn channels_of_chats_get_a_sentence() {
+    let data = data_dir();
+    let server = start(data.path());
+    let receiver = Receiver::start(fine);
+    for format in ["slack", "discord"] {
+        let asked = json!({"url": receiver.url, "events": ["job.succeeded"], "format": format});
+        let made = server.post("/v1/webhook_endpoints", &asked);
+        assert_eq!((made.status, &made.json()["format"]), (201, &json!(format)));
+    }
+    let asked = json!({"url": receiver.url, "events": ["job.succeeded"], "format": "carrier pigeon"});
+    assert_eq!(server.post("/v1/webhook_endpoints", &asked).json()["errors"][0]["pointer"], "/format");
+    let job = server.submit(&small_spec());
+    server.wait(&job);
+    let bodies: Vec<Value> =
+        receiver.wait(|messages| messages.len() >= 2).iter().map(|message| message.json()).collect();
+    let by = |field: &str| bodies.iter().find_map(|body| body[field].as_str()).unwrap_or_else(|| panic!("{bodies:?}"));
+    assert!(by("text").contains(&format!("{job}) has succeeded")) || by("text").starts_with(&job), "{bodies:?}");
+    assert_eq!(by("text"), by("content"));
+}
+
+#[test]
 fn a_message_is_repeated_under_the_same_id_until_it_arrives() {
     let data = data_dir();
     let server = start(data.path());

@@ -260,6 +260,7 @@ fn inputs_and_artifacts() -> Routes {
         .of(Kind::MakesJob, routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
         .routes(routes!(evaluations::get::get_evaluation))
         .of(Kind::Downloads, routes!(evaluations::results::list_evaluation_results))
+        .of(Kind::Downloads, routes!(evaluations::breakdown::break_evaluation_down))
         .of(Kind::Asks, routes!(evaluations::compare::compare_evaluations))
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, escape};
+use super::client::{Client, escape, with_query};
 use super::exit;
 use super::interrupt::on_interrupt;
 use super::jobs::describe::{failure, interval};
@@ -23,6 +23,7 @@ const LOOK: Duration = Duration::from_millis(500);
   anneal evaluations create --model CHECKPOINT --dataset DATASET --verifier VERIFIER --wait
   anneal evaluations create --model builtin:arith-tiny --dataset builtin:arithmetic \\
     --verifier '{\"type\": \"numeric\"}' --samples 8 --pass-at 1,8 --seed 7 --wait
+  anneal evaluations breakdown EVALUATION --by difficulty
   anneal evaluations compare --baseline EVALUATION --candidate EVALUATION --min-improvement 0.01
 
 Two evaluations can be compared when they have the same rows and the same verifier.")]
@@ -41,6 +42,8 @@ enum Command {
     List(ListArgs),
     /// Show one evaluation
     Get(GetArgs),
+    /// Show pass rates for each value of a column of the rows
+    Breakdown(BreakdownArgs),
     /// Compare two evaluations row by row: better, worse or inconclusive
     Compare(CompareArgs),
 }
@@ -95,6 +98,18 @@ struct GetArgs {
 }
 
 #[derive(Debug, clap::Args)]
+struct BreakdownArgs {
+    /// The evaluation, ev_...
+    evaluation: String,
+    /// The column, such as difficulty; without it all rows are one group
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// The k of pass@k, separated by commas [default: the evaluation's]
+    #[arg(long, value_name = "K,...")]
+    k: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 compared, 10 compared and the gate of --min-improvement failed, 1 anything else."
 )]
@@ -122,8 +137,34 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
             output.answer(&evaluation, || describe(&evaluation));
             Ok(ExitCode::SUCCESS)
         }
+        Command::Breakdown(args) => {
+            let path = format!("/v1/evaluations/{}/breakdown", escape(&args.evaluation));
+            let found = client.get(&with_query(&path, &[("by", args.by.clone()), ("k", args.k.clone())]))?;
+            output.answer(&found, || broken_down(&found));
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Compare(args) => compare(client, output, args),
     })
+}
+
+/// A line for each group, with a column for each k.
+fn broken_down(found: &Value) -> String {
+    let groups = found["groups"].as_array().map_or(&[][..], Vec::as_slice);
+    let rates = |group: &Value| group["pass_at"].as_array().cloned().unwrap_or_default();
+    let ks = groups.first().map(|group| rates(group).iter().map(|rate| member(rate, "/k")).collect::<Vec<_>>());
+    let mut head = vec![found["by"].as_str().unwrap_or("ROWS").to_uppercase(), String::from(">PROMPTS")];
+    head.extend(ks.unwrap_or_default().into_iter().map(|k| format!(">PASS@{k}")));
+    head.extend([String::from(">TOKENS"), String::from(">TRUNCATED")]);
+    let mut table = Table::new(&head.iter().map(String::as_str).collect::<Vec<_>>());
+    let number = |value: &Value| value.as_f64().map_or_else(|| String::from("-"), |x| format!("{x:.3}"));
+    for group in groups {
+        let name = group["value"].as_str().unwrap_or(if found["by"].is_null() { "all" } else { "(none)" });
+        let mut cells = vec![name.to_owned(), member(group, "/prompts")];
+        cells.extend(rates(group).iter().map(interval));
+        cells.extend([number(&group["tokens_mean"]), number(&group["truncated"])]);
+        table.row(cells);
+    }
+    table.text("it has no rows")
 }
 
 fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<ExitCode> {

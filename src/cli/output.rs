@@ -99,16 +99,16 @@ pub fn member(value: &Value, pointer: &str) -> String {
 /// Columns of text under headers.
 pub struct Table {
     /// A header, and whether its column is of numbers and aligned at their ends.
-    columns: Vec<(&'static str, bool)>,
+    columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Headers that begin with `>` are those of numbers.
-    pub fn new(headers: &[&'static str]) -> Self {
+    pub fn new(headers: &[&str]) -> Self {
         let columns = headers.iter().map(|header| match header.strip_prefix('>') {
-            Some(header) => (header, true),
-            None => (*header, false),
+            Some(header) => (header.to_owned(), true),
+            None => ((*header).to_owned(), false),
         });
         Self { columns: columns.collect(), rows: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl Table {
         if self.rows.is_empty() {
             return format!("{empty}\n");
         }
-        let header: Vec<String> = self.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let lines: Vec<&Vec<String>> = std::iter::once(&header).chain(&self.rows).collect();
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();

@@ -9,19 +9,7 @@ use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
 use crate::job::{PassAtK, Phase, PolicyEvaluation};
-use crate::objective::math::{RateInterval, mean, pass_at_k, rate_interval};
-
-/// pass@k with its interval for each k, from how many of a prompt's completions passed: `(completions, passed)` for
-/// each prompt. Prompts with fewer than k completions say nothing about k.
-pub(super) fn pass_at(ks: &[u32], counts: &[(u32, u32)]) -> Vec<PassAtK> {
-    let of = |k: u32| {
-        let told = counts.iter().filter(|(completions, _)| *completions >= k);
-        let estimates: Vec<f64> = told.map(|(completions, passed)| pass_at_k(*completions, *passed, k)).collect();
-        let RateInterval { mean, low, high } = rate_interval(&estimates);
-        PassAtK::new(k, mean, low, high)
-    };
-    ks.iter().map(|k| of(*k)).collect()
-}
+use crate::objective::math::{RateInterval, mean, pass_at, rate_interval};
 
 /// maj@k, with its interval over prompts, and the distinct answers as a share of completions, from each prompt's votes and
 /// completions; none where no prompt has an answer. A prompt without one has no majority that passes.

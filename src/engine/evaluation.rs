@@ -11,7 +11,7 @@ use super::artifact::{self, Saved};
 use super::backend::Backend;
 use super::device::on_device;
 use super::error::EngineError;
-use super::evaluate::{pass_at, sentence, votes};
+use super::evaluate::{sentence, votes};
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{self, RolloutGroup, read_lines};
@@ -25,6 +25,7 @@ use crate::job::evaluation::{
 };
 use crate::job::event::{EvaluationComplete, EvaluationFound};
 use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventBody, NewEvent, Phase, PromptResult};
+use crate::objective::math::pass_at;
 use crate::spec::Evaluating;
 use crate::verifier::ScoreStatus;
 

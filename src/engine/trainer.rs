@@ -25,7 +25,7 @@ use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
 use crate::dataset::Dataset;
-use crate::job::memory::{FEWEST_TOKENS, Pass};
+use crate::job::memory::{FEWEST_TOKENS, MEASURED_HEAD, Pass};
 use crate::job::spec::{MicroBatchTokens, Precision};
 use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::architecture::Part;
@@ -61,9 +61,6 @@ impl Job {
         Sections { train: &self.spec.train, sampling: &self.actor.sampling, rollouts: &self.spec.rollouts }
     }
 }
-
-/// Most numbers of a head whose change is looked at.
-const LARGEST_HEAD: usize = 1 << 26;
 
 /// The statistics of one optimizer step, by metric name.
 pub type Metrics = objective::Statistics;
@@ -238,7 +235,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         }
         let part = if weights.config().tie_word_embeddings { Part::Embedding } else { Part::Head };
         let (own, before) = (weights.outside(part)?, reference.weights().outside(part)?);
-        if weights.len_of(own) > LARGEST_HEAD {
+        if weights.len_of(own) as u64 > MEASURED_HEAD {
             return Ok(None);
         }
         let columns = weights.config().hidden_size;

@@ -177,6 +177,9 @@ pub struct Pass {
     pub entropy: bool,
 }
 
+/// Numbers of the largest head whose change is measured (`geometry/head_first_share`).
+pub const MEASURED_HEAD: u64 = 1 << 26;
+
 /// What a training job needs.
 pub fn of_training(
     shape: &Shape,
@@ -230,7 +233,10 @@ pub fn of_training(
             .saturating_add(copied)
             .saturating_add(frozen),
         base,
-        copies: of(reference.then_some(shape)).saturating_add(of(teacher.as_ref())).saturating_add(quick),
+        copies: of(reference.then_some(shape))
+            .saturating_add(of(teacher.as_ref()))
+            .saturating_add(quick)
+            .saturating_add(if reference && adapter.is_none() { head_before(shape, train.precision) } else { 0 }),
         training: bytes(&[trained]).saturating_add(of_pass(shape, tokens, pass, machine).max(turning)),
         sampling: sampled.map_or(0, |sampled| {
             let turned = if machine.panels { weights(trained, train.precision) } else { 0 };
@@ -241,6 +247,12 @@ pub fn of_training(
         loading: 0,
     };
     completed(shape, need, adapter.is_some())
+}
+
+/// The head as it was, read again while it is told how much of its change lies in one direction.
+fn head_before(shape: &Shape, precision: Precision) -> u64 {
+    let head = shape.vocab_size.saturating_mul(shape.hidden_size);
+    if precision == Precision::F32 && head <= MEASURED_HEAD { head.saturating_mul(4) } else { 0 }
 }
 
 /// The largest share of moments that a device of several has: a weight's are on one of them, and the largest is the embedding.

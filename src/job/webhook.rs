@@ -42,6 +42,18 @@ names!(
 );
 
 names!(
+    /// How a message is written.
+    WebhookFormat {
+        /// All that is known, as JSON, signed.
+        Standard = "standard",
+        /// A sentence, for a Slack channel.
+        Slack = "slack",
+        /// A sentence, for a Discord channel.
+        Discord = "discord",
+    }
+);
+
+names!(
     /// What became of a message to one endpoint.
     DeliveryStatus {
         /// It is sent, or sent again, when its time comes.
@@ -52,6 +64,13 @@ names!(
         Failed = "failed",
     }
 );
+
+/// What an endpoint gets that says nothing.
+impl Default for WebhookFormat {
+    fn default() -> Self {
+        Self::Standard
+    }
+}
 
 impl WebhookEvent {
     /// The kinds of events of which something is told.

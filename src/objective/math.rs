@@ -1,5 +1,7 @@
 //! Small formulas that several objectives and reports share.
 
+use crate::job::PassAtK;
+
 /// A completion passes with at least this reward.
 pub const PASS_MARK: f64 = 0.5;
 
@@ -60,6 +62,18 @@ pub fn pass_at_k(n: u32, correct: u32, k: u32) -> f64 {
         return 1.0;
     }
     1.0 - (n - correct + 1..=n).map(|i| 1.0 - f64::from(k) / f64::from(i)).product::<f64>()
+}
+
+/// pass@k with its interval for each k, from how many of a prompt's completions passed: `(completions, passed)` for
+/// each prompt. Prompts with fewer than k completions say nothing about k.
+pub fn pass_at(ks: &[u32], counts: &[(u32, u32)]) -> Vec<PassAtK> {
+    let of = |k: u32| {
+        let told = counts.iter().filter(|(completions, _)| *completions >= k);
+        let estimates: Vec<f64> = told.map(|(completions, passed)| pass_at_k(*completions, *passed, k)).collect();
+        let RateInterval { mean, low, high } = rate_interval(&estimates);
+        PassAtK::new(k, mean, low, high)
+    };
+    ks.iter().map(|k| of(*k)).collect()
 }
 
 /// A mean of rates with its 95 % interval, `0 <= low <= mean <= high <= 1`.

@@ -76,6 +76,7 @@ migrations! {
     "0045_pools",
     "0046_sweeps",
     "0047_sweep_halving",
+    "0048_webhook_formats",
 }
 
 /// What sqlx calls this database.

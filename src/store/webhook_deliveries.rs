@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use super::vault::Vault;
 use super::webhook_endpoints::secrets;
 use super::{Page, Result, Store, StoreError, number, optional, read, write_json};
-use crate::job::webhook::{self, DeliveryStatus, Secret};
+use crate::job::webhook::{self, DeliveryStatus, Secret, WebhookFormat};
 use crate::job::{Timestamp, WebhookDeliveryId, WebhookEndpointId};
 
 /// Tries of one delivery that are remembered.
@@ -70,6 +70,7 @@ pub struct DueDelivery {
     pub project: String,
     pub url: String,
     pub body: String,
+    pub format: WebhookFormat,
     /// All that sign.
     pub secrets: Vec<Secret>,
     /// Tries before this one, since the delivery was made or last asked for.
@@ -81,7 +82,7 @@ impl Store {
     /// endpoints that fail come behind all others, so that slow ones do not hold up the rest.
     pub async fn due_webhook_deliveries(&self, per_endpoint: u32, now: Timestamp) -> Result<Vec<DueDelivery>> {
         let rows = sqlx::query(
-            "select d.id, d.endpoint_id, d.body, d.tries, e.project, e.url, e.secret, e.old_secret, e.old_secret_until
+            "select d.id, d.endpoint_id, d.body, d.tries, e.project, e.url, e.format, e.secret, e.old_secret, e.old_secret_until
              from webhook_endpoint e join webhook_delivery d on d.id in
                   (select due.id from webhook_delivery due
                    where due.endpoint_id = e.id and due.status = 'pending' and due.next_attempt_at <= $1
@@ -371,6 +372,7 @@ fn due(row: &AnyRow, vault: &Vault, now: Timestamp) -> Result<DueDelivery> {
         project: row.try_get("project")?,
         url: row.try_get("url")?,
         body: row.try_get("body")?,
+        format: read("webhook format", row.try_get("format")?)?,
         secrets: std::iter::once(secret).chain(old).collect(),
         tries: number(row, "tries")?,
     })
@@ -398,6 +400,7 @@ mod tests {
             url: String::from("https://example.org/"),
             description: None,
             events: events.iter().map(|name| (*name).to_owned()).collect(),
+            format: WebhookFormat::default(),
             enabled: true,
             disabled_reason: None,
             old_secret_until: None,

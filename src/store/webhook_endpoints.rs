@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 
 use super::vault::Vault;
 use super::{Page, Result, Store, StoreError, flag, read, read_json, write_json};
-use crate::job::webhook::{ROTATION_SECONDS, Secret};
+use crate::job::webhook::{ROTATION_SECONDS, Secret, WebhookFormat};
 use crate::job::{Timestamp, WebhookEndpointId};
 
 /// As what secrets are encrypted.
@@ -24,6 +24,7 @@ pub struct WebhookEndpointRow {
     pub description: Option<String>,
     /// The types of events it is told, or `*`.
     pub events: Vec<String>,
+    pub format: WebhookFormat,
     pub enabled: bool,
     /// Why the server has disabled it.
     pub disabled_reason: Option<String>,
@@ -39,6 +40,7 @@ pub struct WebhookEndpointChange {
     pub url: Option<String>,
     pub description: Option<Option<String>>,
     pub events: Option<Vec<String>>,
+    pub format: Option<WebhookFormat>,
     pub enabled: Option<bool>,
     pub metadata: Option<BTreeMap<String, String>>,
 }
@@ -58,8 +60,8 @@ impl Store {
         }
         sqlx::query(
             "insert into webhook_endpoint (id, project, url, description, events, enabled, secret, metadata, created_at,
-                                           from_position)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, (select coalesce(max(position), 0) from event))",
+                                           format, from_position)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (select coalesce(max(position), 0) from event))",
         )
         .bind(endpoint.id.to_string())
         .bind(self.own_project())
@@ -70,6 +72,7 @@ impl Store {
         .bind(self.vault.seal(secret.reveal(), SECRET)?)
         .bind(write_json(&endpoint.metadata)?)
         .bind(endpoint.created_at.0)
+        .bind(endpoint.format.as_str())
         .execute(tx.connection())
         .await?;
         tx.commit_made(endpoint.id).await
@@ -117,11 +120,13 @@ impl Store {
         row.url = change.url.unwrap_or(row.url);
         row.description = change.description.unwrap_or(row.description);
         row.events = change.events.unwrap_or(row.events);
+        row.format = change.format.unwrap_or(row.format);
         row.enabled = change.enabled.unwrap_or(row.enabled);
         row.metadata = change.metadata.unwrap_or(row.metadata);
         row.disabled_reason = row.disabled_reason.filter(|_| !wakes);
         sqlx::query(
-            "update webhook_endpoint set url = $2, description = $3, events = $4, enabled = $5, metadata = $6 where id = $1",
+            "update webhook_endpoint set url = $2, description = $3, events = $4, enabled = $5, metadata = $6,
+                    format = $7 where id = $1",
         )
         .bind(id.to_string())
         .bind(&row.url)
@@ -129,6 +134,7 @@ impl Store {
         .bind(write_json(&row.events)?)
         .bind(i64::from(row.enabled))
         .bind(write_json(&row.metadata)?)
+        .bind(row.format.as_str())
         .execute(tx.connection())
         .await?;
         if wakes {
@@ -250,6 +256,7 @@ fn endpoint(row: &AnyRow) -> Result<WebhookEndpointRow> {
         url: row.try_get("url")?,
         description: row.try_get("description")?,
         events: read_json("webhook events", row.try_get("events")?)?,
+        format: read("webhook format", row.try_get("format")?)?,
         enabled: flag(row, "enabled")?,
         disabled_reason: row.try_get("disabled_reason")?,
         old_secret_until: row.try_get::<Option<i64>, _>("old_secret_until")?.map(Timestamp),

@@ -5,6 +5,7 @@
 //! at any moment loses nothing; a try whose outcome was not written down is made again. A receiver may therefore see a
 //! message twice, with the same `webhook-id`, and messages may overtake each other.
 
+mod format;
 mod send;
 
 use std::collections::HashMap;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ureq::Agent;
 
+use super::format::rendered;
 use crate::job::Timestamp;
 use crate::outbound::{Guard, agent, refusal, sign};
 use crate::store::{DueDelivery, WebhookAttempt};
@@ -30,6 +31,7 @@ impl Sender {
     pub fn send(&self, delivery: &DueDelivery, now: Timestamp) -> WebhookAttempt {
         let began = Instant::now();
         let (id, seconds) = (delivery.id.to_string(), now.unix_seconds());
+        let body = rendered(delivery.format, &delivery.body);
         let result = self
             .agent
             .post(&delivery.url)
@@ -39,8 +41,8 @@ impl Sender {
             .header("content-type", "application/json")
             .header("webhook-id", &id)
             .header("webhook-timestamp", seconds.to_string())
-            .header("webhook-signature", sign(&delivery.secrets, &id, seconds, &delivery.body))
-            .send(&delivery.body);
+            .header("webhook-signature", sign(&delivery.secrets, &id, seconds, &body))
+            .send(&*body);
         let (http_status, answer, error) = match result {
             Ok(response) => {
                 let status = response.status().as_u16();

@@ -1,5 +1,6 @@
 //! Evaluations: pass rates of a model on held-out rows, prompt by prompt, and how two of them compare.
 
+pub mod breakdown;
 pub mod compare;
 pub mod create;
 pub mod get;
@@ -84,7 +85,7 @@ pub struct EvaluationResult {
 
 /// The probability that at least one of k completions passes, estimated without bias (Chen et al., arXiv 2107.03374,
 /// eq. 1) for each prompt and averaged over prompts.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct PassRate {
     pub k: u32,
     pub mean: f64,
@@ -96,9 +97,14 @@ pub struct PassRate {
     pub half_width: f64,
 }
 
+impl From<PassAtK> for PassRate {
+    fn from(PassAtK { k, mean, low, high, half_width }: PassAtK) -> Self {
+        Self { k, mean, low, high, half_width }
+    }
+}
+
 impl From<EvaluationSummary> for EvaluationResult {
     fn from(summary: EvaluationSummary) -> Self {
-        let rate = |PassAtK { k, mean, low, high, half_width }| PassRate { k, mean, low, high, half_width };
         Self {
             prompts: summary.prompts,
             samples: summary.samples,
@@ -106,8 +112,8 @@ impl From<EvaluationSummary> for EvaluationResult {
             unscored: summary.unscored,
             passed: summary.passed,
             unparsable: summary.unparsable,
-            pass_at: summary.pass_at.into_iter().map(rate).collect(),
-            majority: summary.majority.map(rate),
+            pass_at: summary.pass_at.into_iter().map(PassRate::from).collect(),
+            majority: summary.majority.map(PassRate::from),
             distinct_answers: summary.distinct_answers,
             reward_mean: summary.reward_mean,
             tokens_mean: summary.tokens_mean,

@@ -44,8 +44,9 @@ struct Summary {
 struct Scalar {
     #[prost(string, tag = "1")]
     tag: String,
-    #[prost(float, tag = "2")]
-    simple_value: f32,
+    /// One of several kinds, so that 0 has to be there as well.
+    #[prost(float, optional, tag = "2")]
+    simple_value: Option<f32>,
 }
 
 /// Series as records, step by step; with `head` those that a file begins with come first. `began` (Unix seconds) is the wall-clock
@@ -54,7 +55,7 @@ pub fn records(series: &[MetricSeries], began: f64, head: bool) -> Vec<u8> {
     let mut steps: BTreeMap<u64, Vec<Scalar>> = BTreeMap::new();
     for one in series {
         for (step, value) in one.steps.iter().zip(&one.values) {
-            let scalar = Scalar { tag: one.name.clone(), simple_value: *value as f32 };
+            let scalar = Scalar { tag: one.name.clone(), simple_value: Some(*value as f32) };
             steps.entry(*step).or_default().push(scalar);
         }
     }
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(events[0].what, Some(What::FileVersion(VERSION.to_owned())));
         let scalars = |event: &Event| match &event.what {
             Some(What::Summary(summary)) => {
-                summary.value.iter().map(|one| (one.tag.clone(), one.simple_value)).collect()
+                summary.value.iter().map(|one| (one.tag.clone(), one.simple_value.unwrap())).collect()
             }
             _ => Vec::new(),
         };

@@ -12,6 +12,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::clock;
+use crate::job::webhook::WebhookFormat;
 use crate::job::{WebhookEndpointId, webhook};
 use crate::store::WebhookEndpointRow;
 
@@ -28,6 +29,10 @@ pub struct CreateWebhookEndpoint {
     #[serde(default = "all_events")]
     #[schema(example = json!(["job.succeeded", "job.failed"]))]
     events: Vec<String>,
+    /// `standard`, or a sentence as a channel of `slack` or `discord` takes it at its address for incoming webhooks.
+    #[serde(default)]
+    #[schema(value_type = String, example = "standard")]
+    format: WebhookFormat,
     /// Words for people.
     #[schema(max_length = 512)]
     description: Option<String>,
@@ -78,6 +83,7 @@ pub async fn create_webhook_endpoint(
         url: new.url,
         description: new.description,
         events: new.events,
+        format: new.format,
         enabled: new.enabled,
         disabled_reason: None,
         old_secret_until: None,

@@ -45,6 +45,9 @@ pub struct WebhookEndpoint {
     /// The types of events it is told; `*` stands for all.
     #[schema(example = json!(["job.succeeded", "job.failed"]))]
     pub events: Vec<String>,
+    /// `standard`, `slack` or `discord`.
+    #[schema(example = "standard")]
+    pub format: &'static str,
     pub description: Option<String>,
     /// Nothing is sent to an endpoint that is not enabled, and it never gets what happens meanwhile.
     pub enabled: bool,
@@ -71,6 +74,7 @@ impl From<WebhookEndpointRow> for WebhookEndpoint {
             object: "webhook_endpoint",
             url: row.url,
             events: row.events,
+            format: row.format.as_str(),
             description: row.description,
             enabled: row.enabled,
             disabled_reason: row.disabled_reason,

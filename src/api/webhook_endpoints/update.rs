@@ -11,6 +11,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, JsonBody, read};
 use crate::job::WebhookEndpointId;
+use crate::job::webhook::WebhookFormat;
 use crate::store::WebhookEndpointChange;
 
 /// What is to be different; what is absent stays as it is.
@@ -24,6 +25,9 @@ pub struct UpdateWebhookEndpoint {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Vec<String>)]
     events: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = String)]
+    format: Option<WebhookFormat>,
     /// Null removes it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 512)]
@@ -67,7 +71,7 @@ pub async fn update_webhook_endpoint(
     let update: UpdateWebhookEndpoint = read(&body)?;
     app.store.webhook_endpoint(id).await?;
     check(&app, update.url.as_deref(), update.events.as_deref(), update.metadata.as_ref()).await?;
-    let UpdateWebhookEndpoint { url, events, description, enabled, metadata } = update;
-    let change = WebhookEndpointChange { url, description, events, enabled, metadata };
+    let UpdateWebhookEndpoint { url, events, format, description, enabled, metadata } = update;
+    let change = WebhookEndpointChange { url, description, events, format, enabled, metadata };
     Ok(Json(app.store.update_webhook_endpoint(id, change).await?.into()))
 }
