@@ -138,6 +138,7 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
     assert_eq!(server.get(&format!("/v1/exports/{export}?wait=60")).json()["status"], "ready");
     vec![
         ("/v1/jobs/", job.clone()),
+        ("/api/2.0/mlflow-artifacts/artifacts/", job.clone()),
         ("/v1/fine_tuning/jobs/", job),
         ("/v1/models/", text(&finished["result"]["checkpoint"])),
         ("/v1/dataset-versions/", text(&dataset["latest"]["id"])),

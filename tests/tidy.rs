@@ -119,7 +119,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Handlers.
         "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "launches", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
-        "rollout_sets", "evaluations", "jobs", "sweeps", "metrics", "openai",
+        "rollout_sets", "evaluations", "jobs", "sweeps", "mlflow", "metrics", "openai",
         "openapi", "docs", "page",
     ]),
 ];

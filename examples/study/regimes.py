@@ -89,7 +89,17 @@ SPARSE = Start("sparse", right=0.3, spread=20)
 # Teachers, of which one is good and the other better.
 GOOD, BETTER = Start("good", right=0.9, spread=3, steps=4), Start("better", right=1.0, spread=1, steps=6)
 # One that writes its steps down, each right, and does not always arrive.
-STEPS = Start("steps", right=0.5, spread=0, steps=8, rows=16384, task=COUNTDOWN.name)
+STEPS = Start(
+    "steps",
+    right=0.5,
+    spread=0,
+    learning_rate=0.002,
+    steps=10,
+    rows=16384,
+    task=COUNTDOWN.name,
+    model="builtin:arith-small-scratch",
+    precision="bf16",
+)
 STARTS = (PLAIN, NOISY, SPARSE, GOOD, BETTER, STEPS)
 
 
@@ -579,7 +589,8 @@ def reasoning():
         title="Steps to reason over: countdown with scratch work",
         claim="Rewards of the last line alone teach which steps to take: every method ends above what imitation reached.",
         reading="Three numbers are to be combined into a fourth; the answer is two lines of work and the expression. The "
-        "start has imitated work whose every step is right and half of which does not arrive.",
+        "start is a model of 3.9 M parameters that has begun with random weights and imitated work whose every step is right and "
+        "half of which does not arrive. Everything is in bf16.",
         start=STEPS,
         conditions=tuple(conditions),
         checks=(
@@ -593,7 +604,11 @@ def reasoning():
             Comparison("BOLT - GRPO, pass@1", "bolt", "grpo", passing(1)),
             Comparison("GRPO: after - before, tokens of a completion", "grpo", None, change("completion/tokens_mean")),
         ),
-        changes={"optimizer": {"learning_rate": 0.0001}},
+        changes={
+            "optimizer": {"learning_rate": 0.0002},
+            "train": {"precision": "bf16"},
+            "eval": {"every_steps": 48, "prompts": 128},
+        },
         drawn=("reward/mean", "entropy/mean"),
     )
 

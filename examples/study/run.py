@@ -189,16 +189,16 @@ class Study:
                         self.take(client, things, unit, trial["job"], pace)
 
     def sweeps(self, things, regime, pending):
-        """The sweeps that a regime comes to: one for all conditions whose specs name the same things at the same places, since
-        a seed brings its own. Of the conditions and seeds of `pending` alone, if it says so."""
-        wanted = [c for c in regime.conditions if pending is None or any(name == c.name for name, _ in pending)]
+        """The sweeps that a regime comes to: one for all conditions with the same seeds whose specs name the same things at the
+        same places, since a seed brings its own. Of what is `pending` alone, if it says so."""
         every = sorted({unit.seed for unit in self.units if unit.regime is regime})
-        seeds = [seed for seed in every if pending is None or any(seed == other for _, other in pending)]
         groups = {}
-        for condition in wanted:
+        for condition in regime.conditions:
             spec = spec_of(regime, condition, self.scale, 0)
-            groups.setdefault(tuple(sorted(named(spec))), []).append((condition.name, spec))
-        for things_named, conditions in groups.items():
+            seeds = tuple(seed for seed in every if pending is None or (condition.name, seed) in pending)
+            if seeds:
+                groups.setdefault((seeds, *sorted(named(spec))), []).append((condition.name, spec))
+        for (seeds, *things_named), conditions in groups.items():
             variants = [
                 {"name": name, "patch": [{"op": "replace", "path": "", "value": spec}]} for name, spec in conditions
             ]
@@ -206,7 +206,7 @@ class Study:
                 "name": f"study {regime.name}",
                 "spec": {},
                 "variants": variants,
-                "seeds": seeds,
+                "seeds": list(seeds),
                 "by_seed": {place: [things.thing(name, seed) for seed in seeds] for place, name in things_named},
                 "at_once": AT_ONCE,
                 "reuse": True,

@@ -19,6 +19,8 @@ STOP_SECONDS = 30
 WAIT_SECONDS = 20
 # A server that does not answer may be starting again.
 RETRY_SECONDS = 60
+# For how many jobs' time one of a sweep waits for its turn.
+TURNS = 100
 EVENTS_PER_PAGE = 200
 MAX_EVENT_PAGES = 500
 FAILED = ("failed", "cancelled")
@@ -166,6 +168,7 @@ class Client:
     def finish(self, job_id, limit_seconds):
         """Waits for a job's end; a job that takes longer than the limit is cancelled."""
         deadline = time.monotonic() + limit_seconds
+        last_turn = time.monotonic() + TURNS * limit_seconds
         while True:
             left = deadline - time.monotonic()
             seconds = max(0, min(WAIT_SECONDS, int(left)))
@@ -179,8 +182,9 @@ class Client:
                     f"({failure.get('code') or 'no code'})"
                 )
             if job["status"] == "paused":
-                # Its turn in its sweep has not come, which is no reason for the server to wait.
+                # Its turn in its sweep has not come, which is no reason for the server to wait, and no time of its own.
                 time.sleep(0.2)
+                deadline = min(last_turn, time.monotonic() + limit_seconds)
             if left <= 0:
                 # It may have ended at this very moment, or be out of reach; it is given up either way.
                 with contextlib.suppress(Refused, ServiceError):

@@ -74,6 +74,10 @@ impl Problem {
     }
 
     /// A body whose fields are at fault.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let detail = match errors.as_slice() {
             [one] => one.to_string(),

@@ -40,6 +40,7 @@ mod limits;
 mod lines;
 mod metrics;
 mod metrics_catalog;
+mod mlflow;
 pub mod models;
 mod objectives;
 pub mod openai;
@@ -177,7 +178,13 @@ pub struct ApiSettings {
 
 /// Every route with its description, and what kind it is where its method does not say.
 fn routes() -> Routes {
-    jobs().merge(sweeps()).merge(inputs_and_artifacts()).merge(openai()).merge(operations()).merge(agents())
+    jobs()
+        .merge(sweeps())
+        .merge(trackers())
+        .merge(inputs_and_artifacts())
+        .merge(openai())
+        .merge(operations())
+        .merge(agents())
 }
 
 /// Jobs and what is done with them.
@@ -209,6 +216,19 @@ fn sweeps() -> Routes {
         .routes(routes!(sweeps::get::get_sweep, sweeps::update::update_sweep))
         .routes(routes!(sweeps::cancel::cancel_sweep))
         .routes(routes!(sweeps::report::sweep_report))
+}
+
+/// What MLflow's clients know.
+fn trackers() -> Routes {
+    Routes::default()
+        .of(Kind::Asks, routes!(mlflow::experiments::search_mlflow_experiments))
+        .routes(routes!(mlflow::experiments::get_mlflow_experiment))
+        .routes(routes!(mlflow::experiments::get_mlflow_experiment_by_name))
+        .of(Kind::Asks, routes!(mlflow::runs::search_mlflow_runs))
+        .routes(routes!(mlflow::runs::get_mlflow_run))
+        .routes(routes!(mlflow::metrics::get_mlflow_history))
+        .routes(routes!(mlflow::artifacts::list_mlflow_artifacts))
+        .of(Kind::Downloads, routes!(mlflow::artifacts::download_mlflow_artifact))
 }
 
 /// What jobs need, and what they make.

@@ -25,7 +25,7 @@ pub mod layout;
 pub mod leakage;
 mod lines;
 pub mod map;
-mod numbers;
+pub mod numbers;
 mod random;
 mod shaper;
 pub mod split;

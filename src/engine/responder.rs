@@ -133,6 +133,8 @@ struct Seen<'a> {
 /// Tokens of a prompt and its completion whose alternatives are told: they are read again in one pass, within which the
 /// device does nothing else.
 const MOST_RANKED: usize = 8192;
+/// The same of all choices of an order together, whose answer is put together in memory.
+const MOST_RANKED_TOGETHER: usize = 1 << 16;
 
 impl<B: Backend> Model<B> {
     fn load(
@@ -323,7 +325,17 @@ impl<B: Backend> Model<B> {
             }
             CompletionInput::Chat(turns) => vec![of_text(self.conversation(turns)?)?],
         };
-        prompts.iter().try_for_each(|prompt| self.check_length(order, prompt.tokens.len()))?;
+        let mut together = 0;
+        for prompt in &prompts {
+            together += self.check_length(order, prompt.tokens.len())? * order.samples as usize;
+        }
+        if reads_again(order) && together > MOST_RANKED_TOGETHER {
+            let message = format!(
+                "with the most probable tokens, or those of echoed prompts, all choices together have at most {MOST_RANKED_TOGETHER} \
+                 tokens, and these {together}; ask for fewer prompts, `n` or `max_tokens`"
+            );
+            return Err(refused(FaultCode::ContextLengthExceeded, message));
+        }
         Ok(prompts)
     }
 
@@ -337,8 +349,8 @@ impl<B: Backend> Model<B> {
         Ok(Prompt { tokens: tokens.into(), text })
     }
 
-    /// Refuses a prompt of so many tokens if an answer would not fit.
-    fn check_length(&self, order: &Order, count: usize) -> Result<(), RespondError> {
+    /// Tokens of a prompt with its longest completion; refused where that does not fit.
+    fn check_length(&self, order: &Order, count: usize) -> Result<usize, RespondError> {
         let context = self.decoder.config().max_position_embeddings;
         if count == 0 {
             return Err(refused(FaultCode::PromptEmpty, "the prompt has no tokens; send some text"));
@@ -360,7 +372,7 @@ impl<B: Backend> Model<B> {
             );
             return Err(refused(FaultCode::ContextLengthExceeded, message));
         }
-        Ok(())
+        Ok(length)
     }
 
     /// A conversation as the model was trained to read it.

@@ -76,6 +76,11 @@ impl Store {
             .bind(now.0)
             .execute(tx.connection())
             .await?;
+        // One that had ended without a value may come to the same step once more, and then with one.
+        sqlx::query("update sweep_trial set held_at = null where job_id = $1 and held_value is null and dropped = 0")
+            .bind(id.to_string())
+            .execute(tx.connection())
+            .await?;
         move_job(tx.connection(), id, &Transition::to(JobStatus::Queued, "resumed by a client"), now).await?;
         tx.commit().await?;
         self.job(id).await

@@ -128,7 +128,7 @@ pub use rollout_sets::{NewRolloutSet, RolloutSetRow};
 pub use sessions::{NewSession, SessionRow};
 pub use space::{RESERVE, SpaceWait};
 pub use submissions::{IdempotencyKey, NewJob, Submitted};
-pub use sweeps::{NewSweep, NewTrial, SweepChange, SweepRow, TrialCounts, TrialRow, Work};
+pub use sweeps::{NewSweep, NewTrial, SweepChange, SweepRow, SweepState, TrialCounts, TrialRow, Work};
 pub use upkeep::Copied;
 pub use uploaded_files::UploadedFileRow;
 pub use uploads::{PartRow, UploadRow};

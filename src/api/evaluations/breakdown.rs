@@ -14,6 +14,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
 use crate::api::row_source::RowSource;
 use crate::api::scan::scan;
+use crate::dataset::numbers::number;
 use crate::dataset::{Dataset, Split};
 use crate::job::evaluation::RESULTS_FILE;
 use crate::job::{EvaluationId, PassAtK, PromptResult};
@@ -60,7 +61,7 @@ struct BreakdownGroup {
     prompts: usize,
     /// Completions with a verdict.
     samples: u64,
-    /// Over the prompts of the group that have k completions, with 95 % intervals.
+    /// Over the prompts of the group that have k completions with verdicts, with 95 % intervals; without a k that none has.
     #[schema(value_type = Vec<PassRate>)]
     pass_at: Vec<PassRate>,
     /// maj@k for k = `samples` of the evaluation: the share of prompts whose most frequent answer passes; null where no prompt has an answer.
@@ -175,12 +176,12 @@ fn groups(prompts: Vec<(Option<Value>, PromptResult)>, ks: &[u32], samples: u32)
     let key = |value: Option<Value>| -> Key {
         match value {
             None => (Rank::Missing, None),
-            Some(value) => match (value.as_f64(), &quarters) {
+            Some(value) => match (worth(&value), &quarters) {
                 (Some(number), Some(quarters)) => quarter(quarters, number),
-                (Some(number), None) => (Rank::Number(number), Some(value.to_string())),
-                (None, _) => {
+                (number, _) => {
                     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    (Rank::Text, Some(text.chars().take(MOST_VALUE).collect()))
+                    let rank = number.map_or(Rank::Text, Rank::Number);
+                    (rank, Some(text.chars().take(MOST_VALUE).collect()))
                 }
             },
         }
@@ -204,9 +205,14 @@ fn groups(prompts: Vec<(Option<Value>, PromptResult)>, ks: &[u32], samples: u32)
     found.into_iter().map(|((_, value), results)| BreakdownGroup::of(value, &results, ks, samples)).collect()
 }
 
+/// The number that a value is, also as a text: all values of CSV are texts.
+fn worth(value: &Value) -> Option<f64> {
+    number(value)?.as_f64()
+}
+
 /// The bounds of four quarters of numbers, if there are only numbers and many of them.
 fn quarters<'a>(values: impl Iterator<Item = &'a Value>) -> Option<[f64; 5]> {
-    let mut numbers = values.map(Value::as_f64).collect::<Option<Vec<f64>>>()?;
+    let mut numbers = values.map(worth).collect::<Option<Vec<f64>>>()?;
     numbers.sort_by(f64::total_cmp);
     let mut distinct = numbers.clone();
     distinct.dedup();
@@ -222,6 +228,9 @@ fn quarter(bounds: &[f64; 5], number: f64) -> Key {
 impl BreakdownGroup {
     fn of(value: Option<String>, results: &[PromptResult], ks: &[u32], samples: u32) -> Self {
         let counts: Vec<(u32, u32)> = results.iter().map(|result| (result.samples, result.passed)).collect();
+        // Of a k for which no prompt has enough completions nothing is known.
+        let told = |k: &u32| counts.iter().any(|(completions, _)| completions >= k);
+        let measured: Vec<u32> = ks.iter().copied().filter(told).collect();
         let has_answers = results.iter().any(|result| result.majority.is_some());
         let majorities: Vec<f64> = results.iter().map(|result| result.majority.unwrap_or_default()).collect();
         let completions: u64 = results.iter().map(|result| u64::from(result.samples)).sum();
@@ -234,7 +243,7 @@ impl BreakdownGroup {
             value,
             prompts: results.len(),
             samples: completions,
-            pass_at: pass_at(ks, &counts).into_iter().map(PassRate::from).collect(),
+            pass_at: pass_at(&measured, &counts).into_iter().map(PassRate::from).collect(),
             majority: has_answers.then(majority),
             reward_mean: share(results.iter().map(|result| result.reward_sum).sum()),
             tokens_mean: share(results.iter().map(|result| result.tokens as f64).sum()),
@@ -279,6 +288,7 @@ mod tests {
         let expected =
             [(Some("2"), 2), (Some("10"), 1), (Some("a"), 1), (Some("b"), 1), (Some("{\"x\":1}"), 1), (None, 1)];
         assert_eq!(values(&found), expected);
+        assert!(groups(vec![(None, result(0, 1))], &[5], 5)[0].pass_at.is_empty(), "nothing is known of pass@5");
         // Rows 2 and 5 pass twice and never: pass@1 is (0.5 + 0) / 2, pass@4 (1 + 0) / 2.
         let rates: Vec<(u32, f64)> = found[0].pass_at.iter().map(|rate| (rate.k, rate.mean)).collect();
         assert_eq!(rates, [(1, 0.25), (4, 0.5)]);

@@ -73,8 +73,8 @@ pub struct CompletionRequest {
 #[serde(untagged, expecting = "must be a text, a list of texts, a list of tokens or a list of such lists")]
 enum Prompts {
     Texts(Texts),
-    Tokens(Vec<u32>),
-    ManyTokens(Vec<Vec<u32>>),
+    Tokens(Vec<i64>),
+    ManyTokens(Vec<Vec<i64>>),
 }
 
 /// Completions of prompts; with `stream` a part of them.
@@ -193,20 +193,29 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
 impl CompletionRequest {
     /// The prompts, how many there are, and everything else.
     fn into_parts(self) -> Result<(CompletionInput, u32, Parameters), Problem> {
-        let (input, prompts) = match self.prompt {
-            Prompts::Texts(texts) => {
-                let texts = texts.into_vec();
-                let count = texts.len();
-                (CompletionInput::Texts(texts), count)
+        let mut errors = Vec::new();
+        let mut tokens = |list: Vec<i64>| -> Vec<u32> {
+            let known: Option<Vec<u32>> = list.into_iter().map(|token| u32::try_from(token).ok()).collect();
+            if known.is_none() {
+                errors.push(FieldError::new(
+                    "/prompt",
+                    "out_of_range",
+                    "must be tokens of the model, numbers from 0 on",
+                ));
             }
-            Prompts::Tokens(tokens) => (CompletionInput::Tokens(vec![tokens]), 1),
-            Prompts::ManyTokens(prompts) => {
-                let count = prompts.len();
-                (CompletionInput::Tokens(prompts), count)
-            }
+            known.unwrap_or_default()
+        };
+        let input = match self.prompt {
+            Prompts::Texts(texts) => CompletionInput::Texts(texts.into_vec()),
+            Prompts::Tokens(list) => CompletionInput::Tokens(vec![tokens(list)]),
+            Prompts::ManyTokens(lists) => CompletionInput::Tokens(lists.into_iter().map(tokens).collect()),
+        };
+        let prompts = match &input {
+            CompletionInput::Texts(texts) => texts.len(),
+            CompletionInput::Tokens(lists) => lists.len(),
+            CompletionInput::Chat(_) => 1,
         };
         let echo = self.echo == Some(true);
-        let mut errors = Vec::new();
         if !(1..=MOST_PROMPTS).contains(&prompts) {
             let detail = format!("must be 1 to {MOST_PROMPTS} texts or lists of tokens");
             errors.push(FieldError::new("/prompt", "out_of_range", detail));

@@ -145,7 +145,7 @@ impl From<MetricSeries> for Series {
     tag = "jobs",
     params(("id" = String, Path, description = "The job"), SeriesParams, FormatParams),
     responses(
-        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"), (String = "application/octet-stream"))),
+        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"), (Vec<u8> = "application/octet-stream"))),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )

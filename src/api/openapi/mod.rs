@@ -49,6 +49,7 @@ const TAGS: &[(&str, &str)] = &[
     ("checkpoints", "Download what jobs made"),
     ("objectives", "What can be optimised"),
     ("fine-tuning", "Training jobs and graders as OpenAI clients know them"),
+    ("mlflow", "Jobs as MLflow's clients read them"),
     ("inference", "Completions of models and checkpoints, in the shapes of the OpenAI API"),
     ("events", "Follow all jobs"),
     ("webhooks", "Have another server told what happens to jobs"),

@@ -140,7 +140,7 @@ pub(super) struct Plan {
     name: Option<String>,
     spec: Value,
     pub(super) variation: Variation,
-    configurations: Vec<Configuration>,
+    pub(super) configurations: Vec<Configuration>,
     halving: Option<Halving>,
     reuse: bool,
 }
@@ -150,8 +150,28 @@ impl Plan {
         let CreateSweep { name, spec, variants, grid, random, seeds, by_seed, halving, reuse, .. } = asked;
         let variation = Variation { variants, grid, random, seeds, by_seed };
         let configurations = variation.configurations().map_err(Problem::invalid)?;
-        check_size(&spec, &variation, &configurations)?;
-        Ok(Self { name, spec, variation, configurations, halving, reuse })
+        let plan = Self { name, spec, variation, configurations, halving, reuse };
+        plan.check_size(&plan.variation)?;
+        Ok(plan)
+    }
+
+    /// Refuses seeds, with what they bring along, whose trials would take more room than a sweep is worth.
+    pub(super) fn check_size(&self, of: &Variation) -> Result<(), Problem> {
+        let bytes = |value: &Value| value.to_string().len();
+        let patches: usize = self.configurations.iter().flat_map(|one| &one.patch).map(bytes).sum();
+        let own: usize = of.by_seed.values().flatten().map(bytes).sum();
+        let specs = bytes(&self.spec).saturating_mul(self.configurations.len()).saturating_add(patches);
+        let own = own.saturating_mul(self.configurations.len());
+        let all = specs.saturating_mul(of.seeds.len()).saturating_add(own);
+        if all > MOST_BYTES {
+            let detail = format!(
+                "its specs come to {} KiB over all trials, and take at most {}; put large values into data, or vary less",
+                all >> 10,
+                MOST_BYTES >> 10
+            );
+            return Err(Problem::invalid(vec![FieldError::new("", "too_large", detail)]));
+        }
+        Ok(())
     }
 
     /// That of a sweep that is there, by its request.
@@ -201,7 +221,8 @@ impl Plan {
             Err(problem) => return Err(invalid_trial(problem, configuration, seed)),
         };
         if let Some(halving) = &self.halving {
-            check_rungs(halving, &resolved.training, &configuration.label)?;
+            let has_verifier = resolved.common.verifier.is_some();
+            check_rungs(halving, &resolved.training, has_verifier, &configuration.label)?;
         }
         let job = resolved.into_job();
         let done = if self.reuse { app.store.done_before(&job.spec_digest).await? } else { None };
@@ -210,12 +231,16 @@ impl Plan {
 }
 
 /// Refuses decisions at steps where a job has nothing to decide by.
-fn check_rungs(halving: &Halving, spec: &Training, label: &str) -> Result<(), Problem> {
+fn check_rungs(halving: &Halving, spec: &Training, has_verifier: bool, label: &str) -> Result<(), Problem> {
     let k = match halving.check().map_err(Problem::invalid)? {
         Measure::PassAt(k) => Some(k),
         Measure::Metric(_) => None,
     };
     let mut errors = Vec::new();
+    if k.is_some() && (spec.held_out.is_none() || !has_verifier) {
+        let detail = format!("`{label}` has no held-out rows or no verifier, so that nothing is evaluated");
+        errors.push(FieldError::new("/halving/metric", "not_evaluated", detail));
+    }
     if k.is_some_and(|k| !spec.eval.pass_at.contains(&k)) {
         let detail = format!("`eval.pass_at` of `{label}` has no such K");
         errors.push(FieldError::new("/halving/metric", "not_evaluated", detail));
@@ -248,24 +273,6 @@ fn check(asked: &CreateSweep) -> Result<(), Problem> {
     errors.extend(asked.budget.and_then(|budget| budget.check().err()));
     errors.extend(asked.halving.as_ref().and_then(|halving| halving.check().err()).into_iter().flatten());
     if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
-}
-
-/// Refuses what would take more room than a sweep is worth.
-fn check_size(spec: &Value, variation: &Variation, configurations: &[Configuration]) -> Result<(), Problem> {
-    let bytes = |value: &Value| value.to_string().len();
-    let patches: usize = configurations.iter().flat_map(|one| &one.patch).map(bytes).sum();
-    let of_seeds: usize = variation.by_seed.values().flatten().map(bytes).sum();
-    let specs = bytes(spec).saturating_mul(configurations.len()).saturating_add(patches);
-    let all = specs.saturating_mul(variation.seeds.len()).saturating_add(of_seeds.saturating_mul(configurations.len()));
-    if all > MOST_BYTES {
-        let detail = format!(
-            "its specs come to {} KiB over all trials, and take at most {}; put large values into data, or vary less",
-            all >> 10,
-            MOST_BYTES >> 10
-        );
-        return Err(Problem::invalid(vec![FieldError::new("", "too_large", detail)]));
-    }
-    Ok(())
 }
 
 /// Makes the objects that are missing on the way to a value, which a JSON Patch does not.

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::job::budget::MAX_DEVICE_SECONDS;
 use crate::job::sweep::halving::Halving;
 use crate::job::{FieldError, Timestamp};
-use crate::store::{SweepRow, TrialRow};
+use crate::store::{SweepRow, SweepState, TrialRow};
 
 /// A sweep.
 #[derive(Debug, Serialize, ToSchema)]
@@ -34,7 +34,7 @@ pub struct Sweep {
     halving: Option<Halving>,
     /// What all its jobs together may use; null where there is no limit.
     budget: Option<SweepBudget>,
-    /// Seconds of devices that its jobs have used, without those that it reused.
+    /// Seconds of devices that its jobs have used, without those that it reused and those that were deleted.
     device_seconds: f64,
     counts: SweepCounts,
     /// In which ways the spec is changed, in the order of the request: variants, then the grid, then draws.
@@ -52,7 +52,7 @@ pub struct Sweep {
 #[derive(Debug, Serialize, ToSchema)]
 struct SweepCounts {
     trials: u64,
-    /// Their turn has not come.
+    /// Their turn has not come, or has to come again: they wait at a step of `halving` for the others, or until there is more budget.
     waiting: u64,
     /// Queued or on a device.
     active: u64,
@@ -137,16 +137,16 @@ impl SweepBudget {
 
 impl Sweep {
     fn of(row: SweepRow, trials: Option<Vec<TrialRow>>) -> Self {
-        let counts = row.counts;
+        let SweepState { id, status, at_once, halving, budget_seconds, spent, counts, .. } = row.state;
         Self {
-            id: row.id.to_string(),
+            id: id.to_string(),
             object: "sweep",
             name: row.name,
-            status: row.status.as_str(),
-            at_once: row.at_once,
-            halving: row.halving,
-            budget: row.budget_seconds.map(|device_seconds| SweepBudget { device_seconds }),
-            device_seconds: row.spent as f64 / 1e3,
+            status: status.as_str(),
+            at_once,
+            halving,
+            budget: budget_seconds.map(|device_seconds| SweepBudget { device_seconds }),
+            device_seconds: spent as f64 / 1e3,
             counts: SweepCounts {
                 trials: counts.all,
                 waiting: counts.waiting,

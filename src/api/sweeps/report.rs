@@ -114,17 +114,16 @@ pub async fn sweep_report(
     let mut missing = Vec::new();
     for trial in app.store.trials(id).await? {
         let is_done = trial.status == Some(JobStatus::Succeeded);
+        if let Some(step) = dropped.get_mut(trial.configuration as usize).filter(|_| trial.dropped) {
+            *step = trial.held_at;
+        }
         match if is_done { app.store.measured(trial.job, measure, None).await? } else { None } {
             Some(value) => {
                 if let Some(own) = values.get_mut(trial.configuration as usize) {
                     own.insert(trial.seed, value);
                 }
             }
-            None if trial.dropped => {
-                if let Some(step) = dropped.get_mut(trial.configuration as usize) {
-                    *step = trial.held_at;
-                }
-            }
+            None if trial.dropped => {}
             None => missing.push(trial.number),
         }
     }

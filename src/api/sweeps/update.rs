@@ -52,9 +52,9 @@ pub struct UpdateSweep {
         (status = 200, body = Sweep),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such sweep", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "The sweep is over (`sweep_over`), or its budget is spent (`budget_exhausted`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The sweep is over (`sweep_over`), its budget is spent (`budget_exhausted`), or it has changed while more trials were prepared (`sweep_changed`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "A field is invalid, or there would be too many trials", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, there would be too many trials (`too_many_trials`), or the spec of a trial is invalid with a new seed (`invalid_trial`, `patch_failed`; `errors` names the change, or the field of the sweep's request)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "The project may not have so many jobs", body = ProblemBody, content_type = "application/problem+json"),
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
     )
@@ -106,8 +106,12 @@ async fn more_trials(
     }
     let own = Variation { seeds, by_seed, ..plan.variation.clone() };
     let within = |error: FieldError| FieldError { pointer: error.pointer.replace("/seeds", "/add_seeds"), ..error };
-    let fits = own.configurations().map_err(|errors| errors.into_iter().map(within).collect());
-    let configurations = fits.map_err(Problem::invalid)?.len() - dropped.len();
+    let errors: Vec<FieldError> = own.check_seeds().into_iter().map(within).collect();
+    if !errors.is_empty() {
+        return Err(Problem::invalid(errors));
+    }
+    plan.check_size(&own)?;
+    let configurations = plan.configurations.len().saturating_sub(dropped.len());
     let all = known.len() + configurations * own.seeds.len();
     if all > MOST_TRIALS {
         let detail = format!("the sweep would have {all} trials, and has at most {MOST_TRIALS}");

@@ -72,8 +72,9 @@ impl<'a> Run<'a> {
         let folder = dir.join(folder_name(&member(&job, "/name"), id));
         let cannot = || format!("cannot write below {}", folder.display());
         fs::create_dir_all(&folder).with_context(cannot)?;
-        let began = job["started_at"].as_i64().or(job["created_at"].as_i64()).unwrap_or_default();
-        let path = folder.join(format!("events.out.tfevents.{began}.anneal.{id}"));
+        // The same whenever it is called.
+        let made = job["created_at"].as_i64().unwrap_or_default();
+        let path = folder.join(format!("events.out.tfevents.{made}.anneal.{id}"));
         let mut file = File::create(&path).with_context(cannot)?;
         file.write_all(&client.bytes(&Self::path(id, 0, 0, true))?).with_context(cannot)?;
         drop(file);

@@ -200,7 +200,12 @@ fn wait(client: &Client, output: Output, mut sweep: Value, deadline: Option<Inst
             }
             Some("cancelled") => return Ok((sweep, exit::CANCELLED)),
             Some("paused") if count("active") == 0 => return Ok((sweep, exit::PAUSED)),
-            Some(_) if count("active") + count("waiting") == 0 => return Ok((sweep, exit::PAUSED)),
+            // What waits at a step waits for those that rest, too.
+            Some(_) if count("active") == 0 && count("paused") > 0 => {
+                if count("waiting") == 0 || !sweep["halving"].is_null() {
+                    return Ok((sweep, exit::PAUSED));
+                }
+            }
             _ => {}
         }
         let now = count("succeeded") + count("dropped") + count("lost");

@@ -124,17 +124,6 @@ impl Variation {
                 format!("the sweep comes to {trials} trials, and has at most {MOST_TRIALS}; vary less, or draw");
             refuse(String::new(), "too_many_trials", detail);
         }
-        if self.seeds.is_empty() {
-            refuse(String::from("/seeds"), "out_of_range", String::from("needs at least one seed"));
-        }
-        let mut seeds = self.seeds.clone();
-        seeds.sort_unstable();
-        if seeds.windows(2).any(|pair| pair[0] == pair[1]) {
-            refuse(String::from("/seeds"), "duplicate", String::from("the same seed twice is the same job twice"));
-        }
-        if let Some(at) = self.seeds.iter().position(|seed| i64::try_from(*seed).is_err()) {
-            refuse(format!("/seeds/{at}"), "out_of_range", String::from("must be below 2^63"));
-        }
         for (at, variant) in self.variants.iter().enumerate() {
             let own = |operation: &Value| operation["path"].as_str().and_then(|path| reserved(path, ""));
             if let Some((place, error)) =
@@ -160,19 +149,9 @@ impl Variation {
                 refuse(pointer, "out_of_range", String::from("needs at least one value"));
             }
         }
+        errors.extend(self.check_seeds());
         if let Some(random) = &self.random {
             errors.extend(random.check());
-        }
-        for (path, values) in &self.by_seed {
-            let pointer = format!("/by_seed/{}", escaped(path));
-            if !path.starts_with('/') {
-                errors.push(FieldError::new(pointer, "invalid_pointer", "is a JSON pointer into the spec"));
-            } else if let Some(error) = reserved(path, &pointer) {
-                errors.push(error);
-            } else if values.len() != self.seeds.len() {
-                let detail = format!("needs a value for each of the {} seeds", self.seeds.len());
-                errors.push(FieldError::new(pointer, "out_of_range", detail));
-            }
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
@@ -227,6 +206,34 @@ impl Range {
 }
 
 impl Variation {
+    /// What is wrong with the seeds and what they bring along.
+    pub fn check_seeds(&self) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let mut seeds = self.seeds.clone();
+        seeds.sort_unstable();
+        if seeds.is_empty() {
+            errors.push(FieldError::new("/seeds", "out_of_range", "needs at least one seed"));
+        }
+        if seeds.windows(2).any(|pair| pair[0] == pair[1]) {
+            errors.push(FieldError::new("/seeds", "duplicate", "the same seed twice is the same job twice"));
+        }
+        if let Some(at) = self.seeds.iter().position(|seed| i64::try_from(*seed).is_err()) {
+            errors.push(FieldError::new(format!("/seeds/{at}"), "out_of_range", "must be below 2^63"));
+        }
+        for (path, values) in &self.by_seed {
+            let pointer = format!("/by_seed/{}", escaped(path));
+            if !path.starts_with('/') {
+                errors.push(FieldError::new(pointer, "invalid_pointer", "is a JSON pointer into the spec"));
+            } else if let Some(error) = reserved(path, &pointer) {
+                errors.push(error);
+            } else if values.len() != self.seeds.len() {
+                let detail = format!("needs a value for each of the {} seeds", self.seeds.len());
+                errors.push(FieldError::new(pointer, "out_of_range", detail));
+            }
+        }
+        errors
+    }
+
     /// A configuration with what the seed of that place brings along.
     pub fn with_seed(&self, configuration: &Configuration, place: usize) -> Configuration {
         let mut own = configuration.clone();

@@ -3,13 +3,14 @@
 use serde_json::Value;
 use sqlx::AnyConnection;
 
+use crate::job::sweep::MOST_TRIALS;
 use crate::job::sweep::halving::Halving;
 use crate::job::{JobId, JobStatus, SweepId, Timestamp};
 use crate::store::inputs::insert_inputs;
 use crate::store::statement::Statement;
 use crate::store::submissions::{Request, insert_jobs};
 use crate::store::transitions::Transition;
-use crate::store::{NewJob, ROWS, Result, write_json};
+use crate::store::{NewJob, ROWS, Result, StoreError, flag, number, write_json};
 
 /// A sweep about to be made.
 #[derive(Clone, Debug)]
@@ -72,6 +73,20 @@ impl Trials {
             all.push(Trial { configuration, seed, job, reused });
         }
         Ok(Self { all, requests })
+    }
+
+    /// Refuses them if the sweep has changed since it was looked what they are to be.
+    pub async fn check(&self, connection: &mut AnyConnection, sweep: SweepId) -> Result<()> {
+        let rows = sqlx::query("select seed, configuration, dropped from sweep_trial where sweep_id = $1");
+        let rows = rows.bind(sweep.to_string()).fetch_all(connection).await?;
+        let mut fits = rows.len() + self.all.len() <= MOST_TRIALS;
+        for row in &rows {
+            let (seed, configuration): (u64, u32) = (number(row, "seed")?, number(row, "configuration")?);
+            let is_dropped = flag(row, "dropped")?;
+            fits &= self.all.iter().all(|new| new.seed != seed && !(is_dropped && new.configuration == configuration));
+        }
+        let detail = "the sweep has changed meanwhile; look at it, and ask again for what it lacks";
+        if fits { Ok(()) } else { Err(StoreError::Refused { code: "sweep_changed", detail: detail.to_owned() }) }
     }
 
     /// Writes them down as those from number `first` on, with their jobs, which are paused.

@@ -33,13 +33,23 @@ pub struct SweepChange {
     pub trials: Vec<NewTrial>,
 }
 
+/// A sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRow {
-    pub id: SweepId,
+    pub state: SweepState,
     pub name: Option<String>,
     /// As the client sent it.
     pub request: Value,
     pub configurations: Value,
+    pub created_at: Timestamp,
+    pub finished_at: Option<Timestamp>,
+}
+
+/// How far a sweep is: what of it is looked at again and again.
+#[derive(Clone, Debug)]
+pub struct SweepState {
+    pub id: SweepId,
+    pub status: SweepStatus,
     pub at_once: u32,
     pub halving: Option<Halving>,
     /// How often configurations were given up.
@@ -47,10 +57,14 @@ pub struct SweepRow {
     pub budget_seconds: Option<u64>,
     /// Milliseconds of devices that its jobs have used.
     pub spent: i64,
-    pub status: SweepStatus,
-    pub created_at: Timestamp,
-    pub finished_at: Option<Timestamp>,
     pub counts: TrialCounts,
+}
+
+/// The columns of [`SweepState`].
+macro_rules! state {
+    () => {
+        "id, status, at_once, halving, rung, budget_seconds"
+    };
 }
 
 /// Trials by what their jobs are.
@@ -123,8 +137,7 @@ impl Store {
             .fetch_optional(&self.readers)
             .await?;
         let row = row.ok_or_else(|| StoreError::NotFound { what: "sweep", id: id.to_string() })?;
-        let known = known(&mut *self.readers.acquire().await?, &[id.to_string()]).await?;
-        sweep(&row, known.get(&id).copied())
+        sweep(&row, &known(&mut *self.readers.acquire().await?, &[id.to_string()]).await?)
     }
 
     /// Sweeps, the newest first unless the page says otherwise.
@@ -144,8 +157,7 @@ impl Store {
             .await?;
         let ids: Vec<String> = rows.iter().map(|row| row.try_get("id")).collect::<std::result::Result<_, _>>()?;
         let known = known(&mut *self.readers.acquire().await?, &ids).await?;
-        let of = |row: &AnyRow| sweep(row, known.get(&read("sweep id", row.try_get("id")?)?).copied());
-        rows.iter().map(of).collect()
+        rows.iter().map(|row| sweep(row, &known)).collect()
     }
 
     /// The trials of a sweep, in their order.
@@ -190,30 +202,30 @@ impl Store {
     /// Changes a sweep: has no more trials begin or has them begin again, how many at once, how long, and more of them. One
     /// that has ended goes on if it gets more trials.
     pub async fn change_sweep(&self, id: SweepId, change: SweepChange, now: Timestamp) -> Result<SweepRow> {
-        let before = self.sweep(id).await?;
         let project = self.project_of_sweep(id).await?;
         let trials = Trials::of(change.trials, &project, now)?;
+        if !trials.all.is_empty() {
+            drop(self.storage_room(0).await?);
+        }
         // As whoever adds jobs does.
         let mut rooms = self.submissions.rooms.lock().await;
         let mut tx = self.begin().await?;
-        let (status, at_once) = self.open_sweep(tx.connection(), id, !trials.all.is_empty()).await?;
-        let status = change.status.unwrap_or(status);
-        let budget = change.budget_seconds.or(before.budget_seconds);
-        let of_sweep = known(tx.connection(), &[id.to_string()]).await?.get(&id).copied().unwrap_or_default();
-        if status == SweepStatus::Running && is_spent(budget, of_sweep.spent) {
+        let before = self.open_sweep(tx.connection(), id, !trials.all.is_empty()).await?;
+        let status = change.status.unwrap_or(before.status);
+        if status == SweepStatus::Running && is_spent(change.budget_seconds.or(before.budget_seconds), before.spent) {
             let detail = "its budget is spent; raise `budget.device_seconds`, and have it go on with `paused: false`";
             return Err(StoreError::Refused { code: "budget_exhausted", detail: detail.to_owned() });
         }
         if !trials.all.is_empty() {
+            trials.check(tx.connection(), id).await?;
             self.take_room(tx.connection(), &project, trials.requests.len()).await?;
             rooms.remove(&project);
-            trials.insert(tx.connection(), id, of_sweep.counts.all as i64).await?;
+            trials.insert(tx.connection(), id, i64::try_from(before.counts.all).unwrap_or(i64::MAX)).await?;
         }
-        let statement = "update sweep set status = $2, at_once = $3, finished_at = null where id = $1";
-        sqlx::query(statement)
+        sqlx::query("update sweep set status = $2, at_once = $3, finished_at = null where id = $1")
             .bind(id.to_string())
             .bind(status.as_str())
-            .bind(change.at_once.map_or(at_once, i64::from))
+            .bind(i64::from(change.at_once.unwrap_or(before.at_once)))
             .execute(tx.connection())
             .await?;
         if let Some(seconds) = change.budget_seconds {
@@ -231,8 +243,9 @@ impl Store {
     }
 
     async fn project_of_sweep(&self, id: SweepId) -> Result<String> {
-        let project = sqlx::query_scalar("select project from sweep where id = $1").bind(id.to_string());
-        Ok(project.fetch_one(&self.readers).await?)
+        let project = sqlx::query_scalar("select project from sweep where id = $1 and project = coalesce($2, project)");
+        let project = project.bind(id.to_string()).bind(self.project()).fetch_optional(&self.readers).await?;
+        project.ok_or_else(|| StoreError::NotFound { what: "sweep", id: id.to_string() })
     }
 
     /// Ends a sweep with all its jobs that are not over, but for those that were there before it.
@@ -259,19 +272,22 @@ impl Store {
     /// Has the next trials of all sweeps begin whose turn it is, gives up what is behind where that is to be decided, and ends
     /// sweeps whose jobs are all over.
     pub async fn advance_sweeps(&self, now: Timestamp) -> Result<()> {
-        let rows = sqlx::query("select * from sweep where finished_at is null order by created_at limit $1");
+        let rows = sqlx::query(concat!(
+            "select ",
+            state!(),
+            " from sweep where finished_at is null order by created_at limit $1"
+        ));
         let rows = rows.bind(MOST_OPEN).fetch_all(&self.readers).await?;
         for some in rows.chunks(ROWS) {
             let ids: Vec<String> = some.iter().map(|row| row.try_get("id")).collect::<std::result::Result<_, _>>()?;
             let known = known(&mut *self.readers.acquire().await?, &ids).await?;
-            for row in some {
-                let id: SweepId = read("sweep id", row.try_get("id")?)?;
-                let went_on = match sweep(row, known.get(&id).copied()) {
-                    Ok(sweep) => self.look_after(&sweep, now).await,
+            for (row, id) in some.iter().zip(&ids) {
+                let went_on = match state(row, &known) {
+                    Ok(state) => self.look_after(&state, now).await,
                     Err(error) => Err(error),
                 };
                 if let Err(error) = went_on {
-                    tracing::warn!(sweep = %id, %error, "a sweep could not go on; it is tried again");
+                    tracing::warn!(sweep = id, %error, "a sweep could not go on; it is tried again");
                 }
             }
         }
@@ -279,47 +295,62 @@ impl Store {
     }
 
     /// Takes a transaction only where there is something to do: others would wait for it.
-    async fn look_after(&self, sweep: &SweepRow, now: Timestamp) -> Result<()> {
-        let counts = sweep.counts;
-        let runs = sweep.status == SweepStatus::Running;
-        let rung = if runs { self.rung(sweep).await? } else { None };
-        let stops = runs && counts.active > 0 && is_spent(sweep.budget_seconds, sweep.spent);
-        let goes_on = runs && counts.waiting > 0 && counts.active < u64::from(sweep.at_once);
-        if !(goes_on || stops || counts.is_over() || rung.as_ref().is_some_and(Rung::has_news)) {
+    async fn look_after(&self, seen: &SweepState, now: Timestamp) -> Result<()> {
+        let rung = self.rung(seen).await?;
+        let goes_on = seen.has_room() && self.can_begin(seen).await?;
+        let has_news = rung.as_ref().is_some_and(Rung::has_news);
+        if !(goes_on || has_news || seen.must_stop() || seen.is_over()) {
             return Ok(());
         }
         let mut tx = self.begin().await?;
+        // A client, or another server that leads by now, may have been here.
+        let Some(sweep) = open_state(tx.connection(), seen.id).await? else { return Ok(()) };
+        if (sweep.status, sweep.rung) != (seen.status, seen.rung) {
+            return Ok(());
+        }
         if let Some(rung) = rung {
             rung.take(tx.connection(), now).await?;
         }
-        if stops {
-            stop(tx.connection(), sweep, now).await?;
+        if sweep.must_stop() {
+            stop(tx.connection(), &sweep, now).await?;
         }
-        advance(tx.connection(), sweep.id, now).await?;
+        advance(tx.connection(), seen.id, now).await?;
         tx.commit().await?;
         self.written.notify_one();
         Ok(())
     }
 
-    /// The status of a sweep that is not over, and how many of its trials run at once. One that has ended is open where it
-    /// gets `more` trials.
-    async fn open_sweep(&self, connection: &mut AnyConnection, id: SweepId, more: bool) -> Result<(SweepStatus, i64)> {
-        let row = sqlx::query("select status, at_once from sweep where id = $1 and project = coalesce($2, project)")
-            .bind(id.to_string())
-            .bind(self.project())
-            .fetch_optional(connection)
-            .await?
-            .ok_or_else(|| StoreError::NotFound { what: "sweep", id: id.to_string() })?;
-        let status = read("sweep status", row.try_get("status")?)?;
-        match status {
-            SweepStatus::Running | SweepStatus::Paused => Ok((status, row.try_get("at_once")?)),
-            SweepStatus::Finished if more => Ok((SweepStatus::Running, row.try_get("at_once")?)),
+    /// Whether a trial's turn has come: those that wait at a step have theirs when it is decided.
+    async fn can_begin(&self, sweep: &SweepState) -> Result<bool> {
+        let next = sqlx::query(concat!("select 1 as one ", next!(), " limit 1"));
+        let next = next.bind(sweep.id.to_string()).bind(sweep.decided()).fetch_optional(&self.readers).await?;
+        Ok(next.is_some())
+    }
+
+    /// A sweep that is not over. One that has ended is open where it gets `more` trials.
+    async fn open_sweep(&self, connection: &mut AnyConnection, id: SweepId, more: bool) -> Result<SweepState> {
+        let row =
+            sqlx::query(concat!("select ", state!(), " from sweep where id = $1 and project = coalesce($2, project)"));
+        let row = row.bind(id.to_string()).bind(self.project()).fetch_optional(&mut *connection).await?;
+        let row = row.ok_or_else(|| StoreError::NotFound { what: "sweep", id: id.to_string() })?;
+        let state = state(&row, &known(connection, &[id.to_string()]).await?)?;
+        match state.status {
+            SweepStatus::Running | SweepStatus::Paused => Ok(state),
+            SweepStatus::Finished if more => Ok(SweepState { status: SweepStatus::Running, ..state }),
             SweepStatus::Cancelled | SweepStatus::Finished => {
-                let detail = format!("the sweep is {status}; make another one");
+                let detail = format!("the sweep is {}; make another one", state.status);
                 Err(StoreError::Refused { code: "sweep_over", detail })
             }
         }
     }
+}
+
+/// A sweep as it is within a transaction, if it is not over.
+async fn open_state(connection: &mut AnyConnection, id: SweepId) -> Result<Option<SweepState>> {
+    let row = sqlx::query(concat!("select ", state!(), " from sweep where id = $1 and finished_at is null"))
+        .bind(id.to_string());
+    let Some(row) = row.fetch_optional(&mut *connection).await? else { return Ok(None) };
+    state(&row, &known(connection, &[id.to_string()]).await?).map(Some)
 }
 
 impl TrialCounts {
@@ -365,7 +396,7 @@ fn is_spent(budget_seconds: Option<u64>, milliseconds: i64) -> bool {
 }
 
 /// Pauses a sweep whose budget is spent, and its jobs with it.
-async fn stop(connection: &mut AnyConnection, sweep: &SweepRow, now: Timestamp) -> Result<()> {
+async fn stop(connection: &mut AnyConnection, sweep: &SweepState, now: Timestamp) -> Result<()> {
     sqlx::query("update sweep set status = 'paused' where id = $1 and finished_at is null")
         .bind(sweep.id.to_string())
         .execute(&mut *connection)
@@ -382,13 +413,20 @@ async fn stop(connection: &mut AnyConnection, sweep: &SweepRow, now: Timestamp) 
     Ok(())
 }
 
+/// Trials whose turn it is, of the sweep `$1`, which has decided up to the step `$2`.
+macro_rules! next {
+    () => {
+        "from sweep_trial as trial join job on job.id = trial.job_id
+         where sweep_id = $1 and released_at is null and reused = 0 and status = 'paused' and dropped = 0
+           and coalesce(held_at, 0) <= $2"
+    };
+}
+use next;
+
 /// Puts the next trials into the queue, as many as may begin, and ends a sweep of which nothing is left to be done.
 async fn advance(connection: &mut AnyConnection, id: SweepId, now: Timestamp) -> Result<()> {
-    let row = sqlx::query("select * from sweep where id = $1 and finished_at is null").bind(id.to_string());
-    let Some(row) = row.fetch_optional(&mut *connection).await? else { return Ok(()) };
-    let known = known(connection, &[id.to_string()]).await?.get(&id).copied();
-    let sweep = sweep(&row, known)?;
-    if sweep.counts.is_over() {
+    let Some(sweep) = open_state(connection, id).await? else { return Ok(()) };
+    if sweep.is_over() {
         sqlx::query("update sweep set status = 'finished', finished_at = $2 where id = $1")
             .bind(id.to_string())
             .bind(now.0)
@@ -396,20 +434,16 @@ async fn advance(connection: &mut AnyConnection, id: SweepId, now: Timestamp) ->
             .await?;
         return Ok(());
     }
-    if sweep.status != SweepStatus::Running {
+    if !sweep.has_room() {
         return Ok(());
     }
     let room = u64::from(sweep.at_once).saturating_sub(sweep.counts.active);
-    let next: Vec<String> = sqlx::query_scalar(
-        "select job_id from sweep_trial as trial join job on job.id = trial.job_id
-         where sweep_id = $1 and released_at is null and reused = 0 and status = 'paused'
-           and dropped = 0 and coalesce(held_at, 0) <= $3 order by trial.number limit $2",
-    )
-    .bind(id.to_string())
-    .bind(i64::try_from(room).unwrap_or(i64::MAX))
-    .bind(i64::try_from(sweep.decided()).unwrap_or(i64::MAX))
-    .fetch_all(&mut *connection)
-    .await?;
+    let next: Vec<String> = sqlx::query_scalar(concat!("select job_id ", next!(), " order by trial.number limit $3"))
+        .bind(id.to_string())
+        .bind(sweep.decided())
+        .bind(i64::try_from(room).unwrap_or(i64::MAX))
+        .fetch_all(&mut *connection)
+        .await?;
     for job in next {
         sqlx::query("update sweep_trial set released_at = $3 where sweep_id = $1 and job_id = $2")
             .bind(id.to_string())
@@ -464,37 +498,66 @@ async fn known(connection: &mut AnyConnection, sweeps: &[String]) -> Result<BTre
     rows.iter().map(of).collect()
 }
 
-fn sweep(row: &AnyRow, known: Option<Known>) -> Result<SweepRow> {
+fn sweep(row: &AnyRow, known: &BTreeMap<SweepId, Known>) -> Result<SweepRow> {
     let finished_at: Option<i64> = row.try_get("finished_at")?;
-    let halving: Option<String> = row.try_get("halving")?;
-    let Known { counts, spent } = known.unwrap_or_default();
     Ok(SweepRow {
-        id: read("sweep id", row.try_get("id")?)?,
+        state: state(row, known)?,
         name: row.try_get("name")?,
         request: read_json("request", row.try_get("request")?)?,
         configurations: read_json("configurations", row.try_get("configurations")?)?,
+        created_at: Timestamp(row.try_get("created_at")?),
+        finished_at: finished_at.map(Timestamp),
+    })
+}
+
+fn state(row: &AnyRow, known: &BTreeMap<SweepId, Known>) -> Result<SweepState> {
+    let id = read("sweep id", row.try_get("id")?)?;
+    let halving: Option<String> = row.try_get("halving")?;
+    let Known { counts, spent } = known.get(&id).copied().unwrap_or_default();
+    Ok(SweepState {
+        id,
+        status: read("sweep status", row.try_get("status")?)?,
         at_once: number(row, "at_once")?,
         halving: halving.map(|halving| read_json("halving", &halving)).transpose()?,
         rung: number(row, "rung")?,
         budget_seconds: optional(row, "budget_seconds")?,
         spent,
-        status: read("sweep status", row.try_get("status")?)?,
-        created_at: Timestamp(row.try_get("created_at")?),
-        finished_at: finished_at.map(Timestamp),
         counts,
     })
 }
 
-impl SweepRow {
+impl SweepState {
+    /// Whether nothing of it is left to be done, nor to be decided: jobs that are over can have come to several steps meanwhile.
+    fn is_over(&self) -> bool {
+        self.counts.is_over() && self.next_rung().is_none()
+    }
+
+    /// Whether more trials may begin.
+    fn has_room(&self) -> bool {
+        let has_time = !is_spent(self.budget_seconds, self.spent);
+        self.status == SweepStatus::Running && has_time && self.counts.active < u64::from(self.at_once)
+    }
+
+    /// Whether its budget is spent, and it is not at rest. A sweep that a client has paused has jobs under way too.
+    fn must_stop(&self) -> bool {
+        let waits = self.status == SweepStatus::Running && self.counts.waiting > 0;
+        is_spent(self.budget_seconds, self.spent) && (self.counts.active > 0 || waits)
+    }
+
     /// The step of the next decision of which configurations go on, if there is one.
     fn next_rung(&self) -> Option<u64> {
         self.halving.as_ref()?.steps.get(self.rung).copied()
     }
 
     /// The step up to which it is decided.
-    fn decided(&self) -> u64 {
+    fn decided(&self) -> i64 {
         let steps = self.halving.as_ref().map_or(&[][..], |halving| &halving.steps);
-        if self.rung >= steps.len() { u64::MAX } else { self.rung.checked_sub(1).map_or(0, |last| steps[last]) }
+        let last = self.rung.checked_sub(1).and_then(|last| steps.get(last));
+        if self.rung >= steps.len() {
+            i64::MAX
+        } else {
+            last.map_or(0, |step| i64::try_from(*step).unwrap_or(i64::MAX))
+        }
     }
 }
 

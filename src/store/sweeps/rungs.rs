@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
-use super::{SweepRow, end_jobs, hold};
+use super::{SweepState, end_jobs, hold};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
 use crate::job::{JobStatus, SweepId, Timestamp};
@@ -24,12 +24,13 @@ pub(super) struct Rung<'a> {
 struct Arrived {
     number: u32,
     job: String,
-    /// None where the job has ended without it.
+    /// None where the job has gone on, or has ended, without it.
     value: Option<f64>,
 }
 
 /// A trial of a configuration that was not given up.
 struct Standing {
+    number: i64,
     configuration: u32,
     job: String,
     has_come: bool,
@@ -38,7 +39,7 @@ struct Standing {
 
 impl Store {
     /// The next decision of a sweep, if there is one to come.
-    pub(super) async fn rung<'a>(&self, sweep: &'a SweepRow) -> Result<Option<Rung<'a>>> {
+    pub(super) async fn rung<'a>(&self, sweep: &'a SweepState) -> Result<Option<Rung<'a>>> {
         let (Some(halving), Some(step)) = (&sweep.halving, sweep.next_rung()) else { return Ok(None) };
         let unknown = || StoreError::Corrupt { what: "metric of a sweep", detail: halving.metric.clone() };
         let measure = Measure::of(&halving.metric).ok_or_else(unknown)?;
@@ -47,13 +48,18 @@ impl Store {
             if trial.dropped || trial.held_at >= Some(step) {
                 continue;
             }
+            // A step is told with its metrics, and an evaluation after a step before the next one.
+            let told = match measure {
+                Measure::Metric(_) => trial.step >= step,
+                Measure::PassAt(_) => trial.step > step,
+            };
             let is_over = trial.status.is_none_or(JobStatus::is_final);
             if !is_over && trial.step < step {
                 continue;
             }
             let value =
                 if trial.status.is_some() { self.measured(trial.job, measure, Some(step)).await? } else { None };
-            if is_over || value.is_some() {
+            if is_over || told || value.is_some() {
                 arrived.push(Arrived { number: trial.number, job: trial.job.to_string(), value });
             }
         }
@@ -99,13 +105,14 @@ impl Rung<'_> {
 
     async fn standing(&self, connection: &mut AnyConnection) -> Result<Vec<Standing>> {
         let rows = sqlx::query(
-            "select configuration, job_id, held_at, held_value from sweep_trial where sweep_id = $1 and dropped = 0
+            "select number, configuration, job_id, held_at, held_value from sweep_trial where sweep_id = $1 and dropped = 0
              order by number",
         );
         let rows = rows.bind(self.sweep.to_string()).fetch_all(connection).await?;
         let of = |row: &AnyRow| {
             let held_at: Option<u64> = optional(row, "held_at")?;
             Ok(Standing {
+                number: row.try_get("number")?,
                 configuration: number(row, "configuration")?,
                 job: row.try_get("job_id")?,
                 has_come: held_at >= Some(self.step),
@@ -131,9 +138,10 @@ impl Rung<'_> {
             self.halving.metric
         );
         for trial in standing.iter().filter(|trial| !going_on.contains(&trial.configuration)) {
-            sqlx::query("update sweep_trial set dropped = 1 where sweep_id = $1 and job_id = $2")
+            // By its number: several trials can be answered by one job.
+            sqlx::query("update sweep_trial set dropped = 1 where sweep_id = $1 and number = $2")
                 .bind(self.sweep.to_string())
-                .bind(&trial.job)
+                .bind(trial.number)
                 .execute(&mut *connection)
                 .await?;
             let job = sqlx::query(
