@@ -57,7 +57,8 @@ pub async fn search_mlflow_experiments(
     let limit = max_results.unwrap_or(MOST).clamp(1, MOST);
     let page = Page { limit, after: page_token.filter(|token| !token.is_empty()), newest_first: true };
     let sweeps = app.store.sweeps(&page).await?;
-    let next_page_token = sweeps.last().filter(|_| sweeps.len() == limit as usize).map(|sweep| sweep.state.id.to_string());
+    let next_page_token =
+        sweeps.last().filter(|_| sweeps.len() == limit as usize).map(|sweep| sweep.state.id.to_string());
     let first = page.after.is_none().then(|| MlflowExperiment::of_project(app.store.own_project()));
     let experiments = first.into_iter().chain(sweeps.iter().map(MlflowExperiment::of_sweep)).collect();
     Ok(Json(MlflowExperiments { experiments, next_page_token }))

@@ -89,7 +89,7 @@ pub async fn search_mlflow_runs(
             let trials = app.store.trials(sweep).await?;
             wanted.extend(trials.iter().filter(|trial| trial.status.is_some()).map(|trial| (trial.job, id.clone())));
         }
-        wanted.sort_by(|a, b| b.0.to_string().cmp(&a.0.to_string()));
+        wanted.sort_by_key(|(job, _)| std::cmp::Reverse(job.to_string()));
         wanted.dedup_by_key(|(job, _)| *job);
         wanted.retain(|(job, _)| after.as_ref().is_none_or(|after| job.to_string() < *after));
     }

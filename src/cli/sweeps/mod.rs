@@ -201,11 +201,7 @@ fn wait(client: &Client, output: Output, mut sweep: Value, deadline: Option<Inst
             Some("cancelled") => return Ok((sweep, exit::CANCELLED)),
             Some("paused") if count("active") == 0 => return Ok((sweep, exit::PAUSED)),
             // What waits at a step waits for those that rest, too.
-            Some(_) if count("active") == 0 && count("paused") > 0 => {
-                if count("waiting") == 0 || !sweep["halving"].is_null() {
-                    return Ok((sweep, exit::PAUSED));
-                }
-            }
+            Some(_) if rests(&sweep) => return Ok((sweep, exit::PAUSED)),
             _ => {}
         }
         let now = count("succeeded") + count("dropped") + count("lost");
@@ -218,6 +214,13 @@ fn wait(client: &Client, output: Output, mut sweep: Value, deadline: Option<Inst
         std::thread::sleep(LOOK);
         sweep = client.get(&path)?;
     }
+}
+
+/// Whether nothing goes on before somebody resumes what rests.
+fn rests(sweep: &Value) -> bool {
+    let count = |name: &str| sweep["counts"][name].as_u64().unwrap_or_default();
+    let waits_for_it = count("waiting") == 0 || !sweep["halving"].is_null();
+    count("active") == 0 && count("paused") > 0 && waits_for_it
 }
 
 fn list(client: &Client, output: Output, args: &ListArgs) -> anyhow::Result<ExitCode> {
