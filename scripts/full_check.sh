@@ -12,9 +12,12 @@ step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 step "200 kills, stopped workers, locked databases, full disks, changed bytes"
 ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
 
+step "a sweep of 60 jobs whose server and workers are killed ten times"
+ANNEAL_TRIALS=60 cargo test --locked --test sweeps killed
+
 step "every suite that starts a server, on PostgreSQL and with files in a bucket; 200 kills of what servers share"
 suites=(--test access --test api --test devices --test evaluations --test exports --test inference --test lifecycle
-  --test metrics --test models --test openai_view --test ranks --test rollout_sets --test security --test webhooks)
+  --test metrics --test models --test openai_view --test ranks --test rollout_sets --test security --test sweeps --test webhooks)
 scripts/postgres.sh cargo test --locked "${suites[@]}"
 scripts/seaweedfs.sh cargo test --locked "${suites[@]}"
 scripts/cluster.sh cargo test --locked "${suites[@]}"

@@ -257,6 +257,47 @@ fn long_trials_wait_for_one_another_and_the_given_up_ones_stop() {
 }
 
 #[test]
+fn by_a_metric_that_nobody_reports_the_first_go_on_without_waiting_for_the_end() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let mut body = halved();
+    body["spec"]["train"]["steps"] = json!(100_000);
+    body["halving"] = json!({"metric": "kl/teacher", "steps": [2]});
+    body["seeds"] = json!([1]);
+    let made = create(&server, &body);
+    let decided = until(&server, &made, |sweep| sweep["counts"]["dropped"] == 2);
+    for trial in decided["trials"].as_array().unwrap() {
+        assert_eq!(trial["dropped"], json!(trial["configuration"].as_u64() >= Some(2)), "{trial}");
+        assert_eq!((&trial["rung_step"], &trial["rung_value"]), (&json!(2), &Value::Null));
+    }
+    server.post(&format!("/v1/sweeps/{}/cancel", made["id"].as_str().unwrap()), &json!({}));
+}
+
+#[test]
+fn the_same_seeds_asked_for_twice_at_once_are_added_once() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let mut body = sweep_of(quick_spec());
+    body["seeds"] = json!([1]);
+    body["by_seed"] = json!({"/metadata/about": ["one"]});
+    let made = create(&server, &body);
+    let path = format!("/v1/sweeps/{}", made["id"].as_str().unwrap());
+    assert_eq!(server.patch(&path, &json!({"add_seeds": [2]}), &[]).json()["errors"][0]["pointer"], "/by_seed");
+    let more = json!({"add_seeds": [2, 3], "by_seed": {"/metadata/about": ["two", "three"]}});
+    let answers: Vec<u16> = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| server.patch(&path, &more, &[]).status)).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(answers.iter().filter(|status| **status == 200).count(), 1, "{answers:?}");
+    assert!(answers.iter().all(|status| [200, 409, 422].contains(status)), "{answers:?}");
+    let grown = get(&server, &made);
+    assert_eq!(grown["counts"]["trials"], 6, "{grown}");
+    let last = grown["trials"][5]["job"].as_str().unwrap();
+    assert_eq!(server.job(last)["metadata"]["about"], "three");
+    until(&server, &made, |sweep| sweep["status"] == "finished");
+}
+
+#[test]
 fn a_budget_for_all_pauses_what_runs_and_more_of_it_has_it_go_on() {
     let folder = data_dir();
     let server = Server::start(folder.path());
@@ -275,6 +316,11 @@ fn a_budget_for_all_pauses_what_runs_and_more_of_it_has_it_go_on() {
     let first = made["trials"][0]["job"].as_str().unwrap();
     let before = server.job(first)["step"].as_u64();
     until(&server, &made, |_| server.job(first)["step"].as_u64() > before);
+    // Whoever pauses a sweep does not lift its budget.
+    let spent = get(&server, &made)["device_seconds"].as_f64().unwrap() as u64 + 2;
+    let last = json!({"paused": true, "budget": {"device_seconds": spent}});
+    assert_eq!(server.patch(&path, &last, &[]).json()["status"], "paused");
+    until(&server, &made, |sweep| sweep["counts"]["active"] == 0);
     server.post(&format!("{path}/cancel"), &json!({}));
 }
 
@@ -332,10 +378,14 @@ fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
     assert_eq!(server.get("/v1/sweeps").json()["data"].as_array().unwrap().len(), 1);
 }
 
-/// Everything is killed again and again; the report is that of a sweep that nobody disturbed.
+/// Everything is killed again and again; the report is that of a sweep that nobody disturbed. `ANNEAL_TRIALS` says of how many
+/// jobs, 6 where it says nothing.
 #[test]
 fn a_sweep_that_is_killed_ends_with_the_same_report() {
-    let body = sweep_of(quick_spec());
+    let trials: u64 = std::env::var("ANNEAL_TRIALS").map_or(6, |trials| trials.parse().unwrap());
+    let kills = (trials / 6).max(4);
+    let mut body = sweep_of(quick_spec());
+    body["seeds"] = json!((1..=trials / 2).collect::<Vec<u64>>());
     let undisturbed = {
         let folder = data_dir();
         let server = Server::start(folder.path());
@@ -346,7 +396,7 @@ fn a_sweep_that_is_killed_ends_with_the_same_report() {
     let folder = data_dir();
     let mut server = Server::start(folder.path());
     let made = create(&server, &body);
-    for kill in 0..4 {
+    for kill in 0..kills {
         let over = |sweep: &Value| sweep["counts"]["succeeded"].as_u64() > Some(kill) || sweep["status"] == "finished";
         until(&server, &made, over);
         let workers = Command::new("pkill").args(["-KILL", "-P", &server.pid().to_string()]).status();
@@ -355,7 +405,7 @@ fn a_sweep_that_is_killed_ends_with_the_same_report() {
         server = Server::start(folder.path());
     }
     let done = until(&server, &made, |sweep| sweep["status"] == "finished");
-    assert_eq!(done["counts"]["succeeded"], 6, "{done}");
+    assert_eq!(done["counts"]["succeeded"], trials, "{done}");
     let got = report(&server, &made, "");
     for part in ["configurations", "comparisons", "missing"] {
         assert_eq!(got[part], undisturbed[part]);

@@ -23,6 +23,15 @@ pub struct MlflowHistoryParams {
     /// The metric's name.
     #[param(example = "reward/mean")]
     metric_key: String,
+    /// The job, as older clients call it; not used.
+    #[expect(dead_code, reason = "clients send it beside `run_id`")]
+    run_uuid: Option<String>,
+    /// Not used: the whole history comes at once.
+    #[expect(dead_code, reason = "clients send it")]
+    max_results: Option<u32>,
+    /// Not used.
+    #[expect(dead_code, reason = "clients send it")]
+    page_token: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

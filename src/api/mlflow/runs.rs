@@ -108,6 +108,9 @@ pub struct MlflowRunParams {
     /// The job.
     #[param(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     run_id: String,
+    /// The same, as older clients call it; not used.
+    #[expect(dead_code, reason = "clients send it beside `run_id`")]
+    run_uuid: Option<String>,
 }
 
 /// Get a run, as MLflow does

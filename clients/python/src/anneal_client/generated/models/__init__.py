@@ -37,6 +37,7 @@ from .audit_probe import AuditProbe
 from .audit_reason import AuditReason
 from .audit_verifier import AuditVerifier
 from .auto import Auto
+from .breakdown_group import BreakdownGroup
 from .bucket import Bucket
 from .budget_spec import BudgetSpec
 from .builtin_dataset import BuiltinDataset
@@ -71,7 +72,7 @@ from .complete_upload import CompleteUpload
 from .completion import Completion
 from .completion_choice import CompletionChoice
 from .completion_logprobs import CompletionLogprobs
-from .completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item
+from .completion_logprobs_top_logprobs_type_0_item_type_0 import CompletionLogprobsTopLogprobsType0ItemType0
 from .completion_request import CompletionRequest
 from .create_api_key import CreateApiKey
 from .create_direct_part import CreateDirectPart
@@ -124,6 +125,7 @@ from .ema_convention import EmaConvention
 from .entropy_scale import EntropyScale
 from .eval_spec import EvalSpec
 from .evaluation import Evaluation
+from .evaluation_breakdown import EvaluationBreakdown
 from .evaluation_comparison import EvaluationComparison
 from .evaluation_completion import EvaluationCompletion
 from .evaluation_event import EvaluationEvent
@@ -227,6 +229,19 @@ from .metric_tables import MetricTables
 from .metrics_event import MetricsEvent
 from .metrics_format import MetricsFormat
 from .mix_spec import MixSpec
+from .mlflow_artifacts import MlflowArtifacts
+from .mlflow_experiment import MlflowExperiment
+from .mlflow_experiment_found import MlflowExperimentFound
+from .mlflow_experiments import MlflowExperiments
+from .mlflow_file import MlflowFile
+from .mlflow_history import MlflowHistory
+from .mlflow_metric import MlflowMetric
+from .mlflow_pair import MlflowPair
+from .mlflow_run import MlflowRun
+from .mlflow_run_data import MlflowRunData
+from .mlflow_run_found import MlflowRunFound
+from .mlflow_run_info import MlflowRunInfo
+from .mlflow_runs import MlflowRuns
 from .model import Model
 from .model_failure import ModelFailure
 from .model_list import ModelList
@@ -321,6 +336,8 @@ from .row_sampling import RowSampling
 from .run_grader import RunGrader
 from .sampled_weights import SampledWeights
 from .sampling_spec import SamplingSpec
+from .search_mlflow_experiments import SearchMlflowExperiments
+from .search_mlflow_runs import SearchMlflowRuns
 from .server_time import ServerTime
 from .session import Session
 from .session_link import SessionLink
@@ -331,11 +348,13 @@ from .step_metrics import StepMetrics
 from .step_metrics_values import StepMetricsValues
 from .stream_options import StreamOptions
 from .sweep import Sweep
+from .sweep_budget import SweepBudget
 from .sweep_comparison import SweepComparison
 from .sweep_configuration import SweepConfiguration
 from .sweep_configuration_patch_type_0_item import SweepConfigurationPatchType0Item
 from .sweep_counts import SweepCounts
 from .sweep_draws import SweepDraws
+from .sweep_halving import SweepHalving
 from .sweep_list import SweepList
 from .sweep_report import SweepReport
 from .sweep_summary import SweepSummary
@@ -494,6 +513,7 @@ __all__ = (
     "AuditReason",
     "AuditVerifier",
     "Auto",
+    "BreakdownGroup",
     "Bucket",
     "BudgetSpec",
     "BuiltinDataset",
@@ -528,7 +548,7 @@ __all__ = (
     "Completion",
     "CompletionChoice",
     "CompletionLogprobs",
-    "CompletionLogprobsTopLogprobsType0Item",
+    "CompletionLogprobsTopLogprobsType0ItemType0",
     "CompletionRequest",
     "CreateApiKey",
     "CreateDirectPart",
@@ -581,6 +601,7 @@ __all__ = (
     "EntropyScale",
     "EvalSpec",
     "Evaluation",
+    "EvaluationBreakdown",
     "EvaluationComparison",
     "EvaluationCompletion",
     "EvaluationEvent",
@@ -684,6 +705,19 @@ __all__ = (
     "MetricsFormat",
     "MetricTables",
     "MixSpec",
+    "MlflowArtifacts",
+    "MlflowExperiment",
+    "MlflowExperimentFound",
+    "MlflowExperiments",
+    "MlflowFile",
+    "MlflowHistory",
+    "MlflowMetric",
+    "MlflowPair",
+    "MlflowRun",
+    "MlflowRunData",
+    "MlflowRunFound",
+    "MlflowRunInfo",
+    "MlflowRuns",
     "Model",
     "ModelFailure",
     "ModelList",
@@ -778,6 +812,8 @@ __all__ = (
     "RunGrader",
     "SampledWeights",
     "SamplingSpec",
+    "SearchMlflowExperiments",
+    "SearchMlflowRuns",
     "ServerTime",
     "Session",
     "SessionLink",
@@ -788,11 +824,13 @@ __all__ = (
     "StepMetricsValues",
     "StreamOptions",
     "Sweep",
+    "SweepBudget",
     "SweepComparison",
     "SweepConfiguration",
     "SweepConfigurationPatchType0Item",
     "SweepCounts",
     "SweepDraws",
+    "SweepHalving",
     "SweepList",
     "SweepReport",
     "SweepSummary",

@@ -12,7 +12,7 @@ from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
-  from ..models.completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item
+  from ..models.completion_logprobs_top_logprobs_type_0_item_type_0 import CompletionLogprobsTopLogprobsType0ItemType0
 
 T = TypeVar("T", bound="CompletionLogprobs")
 
@@ -22,33 +22,42 @@ class CompletionLogprobs:
 
         Attributes:
             tokens (list[str]):
-            token_logprobs (list[float]):
+            token_logprobs (list[float | None]): Null for the first token of an echoed prompt.
             text_offset (list[int]): Where each token begins, in characters of the tokens before.
-            top_logprobs (list[CompletionLogprobsTopLogprobsType0Item] | None | Unset): In each place the most probable
-                tokens with their log-probabilities; null where none were asked for.
+            top_logprobs (list[CompletionLogprobsTopLogprobsType0ItemType0 | None] | None | Unset): In each place the most
+                probable tokens with their log-probabilities, null in that of a prompt's first; null as a whole where none
+                were asked for.
      """
 
     tokens: list[str]
-    token_logprobs: list[float]
+    token_logprobs: list[float | None]
     text_offset: list[int]
-    top_logprobs: list[CompletionLogprobsTopLogprobsType0Item] | None | Unset = UNSET
+    top_logprobs: list[CompletionLogprobsTopLogprobsType0ItemType0 | None] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        from ..models.completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item # noqa: PLC0415
+        from ..models.completion_logprobs_top_logprobs_type_0_item_type_0 import CompletionLogprobsTopLogprobsType0ItemType0 # noqa: PLC0415
         tokens = self.tokens
 
-        token_logprobs = self.token_logprobs
+        token_logprobs = []
+        for token_logprobs_item_data in self.token_logprobs:
+            token_logprobs_item: float | None
+            token_logprobs_item = token_logprobs_item_data
+            token_logprobs.append(token_logprobs_item)
 
         text_offset = self.text_offset
 
-        top_logprobs: list[dict[str, Any]] | None | Unset
+        top_logprobs: list[dict[str, Any] | None] | None | Unset
         if isinstance(self.top_logprobs, Unset):
             top_logprobs = UNSET
         elif isinstance(self.top_logprobs, list):
             top_logprobs = []
             for top_logprobs_type_0_item_data in self.top_logprobs:
-                top_logprobs_type_0_item = top_logprobs_type_0_item_data.to_dict()
+                top_logprobs_type_0_item: dict[str, Any] | None
+                if isinstance(top_logprobs_type_0_item_data, CompletionLogprobsTopLogprobsType0ItemType0):
+                    top_logprobs_type_0_item = top_logprobs_type_0_item_data.to_dict()
+                else:
+                    top_logprobs_type_0_item = top_logprobs_type_0_item_data
                 top_logprobs.append(top_logprobs_type_0_item)
 
         else:
@@ -68,15 +77,25 @@ class CompletionLogprobs:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.completion_logprobs_top_logprobs_type_0_item import CompletionLogprobsTopLogprobsType0Item # noqa: PLC0415
+        from ..models.completion_logprobs_top_logprobs_type_0_item_type_0 import CompletionLogprobsTopLogprobsType0ItemType0 # noqa: PLC0415
         d = dict(src_dict)
         tokens = cast(list[str], d.pop("tokens"))
 
-        token_logprobs = cast(list[float], d.pop("token_logprobs"))
+        token_logprobs = []
+        _token_logprobs = d.pop("token_logprobs")
+        for token_logprobs_item_data in (_token_logprobs):
+            def _parse_token_logprobs_item(data: object) -> float | None:
+                if data is None:
+                    return data
+                return cast(float | None, data)
+
+            token_logprobs_item = _parse_token_logprobs_item(token_logprobs_item_data)
+
+            token_logprobs.append(token_logprobs_item)
 
         text_offset = cast(list[int], d.pop("text_offset"))
 
-        def _parse_top_logprobs(data: object) -> list[CompletionLogprobsTopLogprobsType0Item] | None | Unset:
+        def _parse_top_logprobs(data: object) -> list[CompletionLogprobsTopLogprobsType0ItemType0 | None] | None | Unset:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -87,14 +106,27 @@ class CompletionLogprobs:
                 top_logprobs_type_0 = []
                 _top_logprobs_type_0 = data
                 for top_logprobs_type_0_item_data in (_top_logprobs_type_0):
-                    top_logprobs_type_0_item = CompletionLogprobsTopLogprobsType0Item.from_dict(top_logprobs_type_0_item_data)
+                    def _parse_top_logprobs_type_0_item(data: object) -> CompletionLogprobsTopLogprobsType0ItemType0 | None:
+                        if data is None:
+                            return data
+                        try:
+                            if not isinstance(data, dict):
+                                raise TypeError()
+                            top_logprobs_type_0_item_type_0 = CompletionLogprobsTopLogprobsType0ItemType0.from_dict(data)
+
+                            return top_logprobs_type_0_item_type_0
+                        except (TypeError, ValueError, AttributeError, KeyError):
+                            pass
+                        return cast(CompletionLogprobsTopLogprobsType0ItemType0 | None, data)
+
+                    top_logprobs_type_0_item = _parse_top_logprobs_type_0_item(top_logprobs_type_0_item_data)
 
                     top_logprobs_type_0.append(top_logprobs_type_0_item)
 
                 return top_logprobs_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(list[CompletionLogprobsTopLogprobsType0Item] | None | Unset, data)
+            return cast(list[CompletionLogprobsTopLogprobsType0ItemType0 | None] | None | Unset, data)
 
         top_logprobs = _parse_top_logprobs(d.pop("top_logprobs", UNSET))
 

@@ -24,9 +24,9 @@ class CompletionRequest:
         Attributes:
             model (str): A model (`mdl_...`, `builtin:arith-tiny`) or a finished checkpoint (`ckpt_...`, or `ft:JOB` by its
                 job).
-            prompt (list[str] | str): One text, or several.
+            prompt (list[int] | list[list[int]] | list[str] | str): One prompt, or several.
             max_tokens (int | None | Unset): The longest completion in tokens; without it what fits into the context, up to
-                256.
+                256. 0 only with `echo`.
             temperature (float | None | Unset): 0 is greedy; 1, the default, samples the model's own distribution.
             top_p (float | None | Unset): Keep the smallest set of tokens with at least this much probability; 1, the
                 default, keeps all.
@@ -38,6 +38,9 @@ class CompletionRequest:
                 model's own), and those of so many of the most probable tokens in its place. In a stream these come with the end
                 of
                 their choice, and the prompt and `max_tokens` are 8192 tokens together at most.
+            echo (bool | None | Unset): Begin each choice with its prompt. With `logprobs` its tokens have theirs too, under
+                the model's own distribution (null for the first,
+                which nothing predicts), and the token that ends the choice is there.
             stream (bool | None | Unset): Answer with server-sent events.
             stream_options (None | StreamOptions | Unset):
             user (None | str | Unset): Taken and not used.
@@ -45,7 +48,7 @@ class CompletionRequest:
      """
 
     model: str
-    prompt: list[str] | str
+    prompt: list[int] | list[list[int]] | list[str] | str
     max_tokens: int | None | Unset = UNSET
     temperature: float | None | Unset = UNSET
     top_p: float | None | Unset = UNSET
@@ -53,6 +56,7 @@ class CompletionRequest:
     stop: list[str] | None | str | Unset = UNSET
     seed: int | None | Unset = UNSET
     logprobs: int | None | Unset = UNSET
+    echo: bool | None | Unset = UNSET
     stream: bool | None | Unset = UNSET
     stream_options: None | StreamOptions | Unset = UNSET
     user: None | str | Unset = UNSET
@@ -63,9 +67,19 @@ class CompletionRequest:
         from ..models.stream_options import StreamOptions # noqa: PLC0415
         model = self.model
 
-        prompt: list[str] | str
+        prompt: list[int] | list[list[int]] | list[str] | str
         if isinstance(self.prompt, list):
             prompt = self.prompt
+
+        elif isinstance(self.prompt, list):
+            prompt = self.prompt
+
+        elif isinstance(self.prompt, list):
+            prompt = []
+            for componentsschemas_prompts_type_2_item_data in self.prompt:
+                componentsschemas_prompts_type_2_item = componentsschemas_prompts_type_2_item_data
+
+                prompt.append(componentsschemas_prompts_type_2_item)
 
         else:
             prompt = self.prompt
@@ -115,6 +129,12 @@ class CompletionRequest:
         else:
             logprobs = self.logprobs
 
+        echo: bool | None | Unset
+        if isinstance(self.echo, Unset):
+            echo = UNSET
+        else:
+            echo = self.echo
+
         stream: bool | None | Unset
         if isinstance(self.stream, Unset):
             stream = UNSET
@@ -163,6 +183,8 @@ class CompletionRequest:
             field_dict["seed"] = seed
         if logprobs is not UNSET:
             field_dict["logprobs"] = logprobs
+        if echo is not UNSET:
+            field_dict["echo"] = echo
         if stream is not UNSET:
             field_dict["stream"] = stream
         if stream_options is not UNSET:
@@ -181,7 +203,7 @@ class CompletionRequest:
         d = dict(src_dict)
         model = d.pop("model")
 
-        def _parse_prompt(data: object) -> list[str] | str:
+        def _parse_prompt(data: object) -> list[int] | list[list[int]] | list[str] | str:
             try:
                 if not isinstance(data, list):
                     raise TypeError()
@@ -190,7 +212,28 @@ class CompletionRequest:
                 return componentsschemas_texts_type_1
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(list[str] | str, data)
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                componentsschemas_prompts_type_1 = cast(list[int], data)
+
+                return componentsschemas_prompts_type_1
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                componentsschemas_prompts_type_2 = []
+                _componentsschemas_prompts_type_2 = data
+                for componentsschemas_prompts_type_2_item_data in (_componentsschemas_prompts_type_2):
+                    componentsschemas_prompts_type_2_item = cast(list[int], componentsschemas_prompts_type_2_item_data)
+
+                    componentsschemas_prompts_type_2.append(componentsschemas_prompts_type_2_item)
+
+                return componentsschemas_prompts_type_2
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[int] | list[list[int]] | list[str] | str, data)
 
         prompt = _parse_prompt(d.pop("prompt"))
 
@@ -265,6 +308,15 @@ class CompletionRequest:
 
         logprobs = _parse_logprobs(d.pop("logprobs", UNSET))
 
+        def _parse_echo(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        echo = _parse_echo(d.pop("echo", UNSET))
+
         def _parse_stream(data: object) -> bool | None | Unset:
             if data is None:
                 return data
@@ -327,6 +379,7 @@ class CompletionRequest:
             stop=stop,
             seed=seed,
             logprobs=logprobs,
+            echo=echo,
             stream=stream,
             stream_options=stream_options,
             user=user,

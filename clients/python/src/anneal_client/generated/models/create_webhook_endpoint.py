@@ -26,6 +26,8 @@ class CreateWebhookEndpoint:
                 `job.running`, `job.pausing`,
                 `job.paused`, `job.cancelling`, `job.succeeded`, `job.failed`, `job.cancelled`, `checkpoint.created`,
                 `evaluation.completed`, `rollout_set.created`.
+            format_ (str | Unset): `standard`, or a sentence as a channel of `slack` or `discord` takes it at its address
+                for incoming webhooks.
             description (None | str | Unset): Words for people.
             enabled (bool | Unset):
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
@@ -34,6 +36,7 @@ class CreateWebhookEndpoint:
 
     url: str
     events: list[str] | Unset = UNSET
+    format_: str | Unset = UNSET
     description: None | str | Unset = UNSET
     enabled: bool | Unset = UNSET
     metadata: Metadata | Unset = UNSET
@@ -45,6 +48,8 @@ class CreateWebhookEndpoint:
         events: list[str] | Unset = UNSET
         if not isinstance(self.events, Unset):
             events = self.events
+
+        format_ = self.format_
 
         description: None | str | Unset
         if isinstance(self.description, Unset):
@@ -65,6 +70,8 @@ class CreateWebhookEndpoint:
         })
         if events is not UNSET:
             field_dict["events"] = events
+        if format_ is not UNSET:
+            field_dict["format"] = format_
         if description is not UNSET:
             field_dict["description"] = description
         if enabled is not UNSET:
@@ -81,6 +88,8 @@ class CreateWebhookEndpoint:
         url = d.pop("url")
 
         events = cast(list[str], d.pop("events", UNSET))
+
+        format_ = d.pop("format", UNSET)
 
         def _parse_description(data: object) -> None | str | Unset:
             if data is None:
@@ -103,6 +112,7 @@ class CreateWebhookEndpoint:
         create_webhook_endpoint = cls(
             url=url,
             events=events,
+            format_=format_,
             description=description,
             enabled=enabled,
             metadata=metadata,

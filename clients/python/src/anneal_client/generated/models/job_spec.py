@@ -62,7 +62,7 @@ class JobSpec:
             model (str): The model to start from: one of the hub (`hf:owner/name`, also with `@revision` or `/file.gguf`),
                 an imported one
                 (`mdl_...` or its name), an inference checkpoint of an earlier job (`ckpt_...`, `ft:JOB`) or a built-in
-                (`builtin:arith-tiny`, `builtin:arith-scratch`).
+                (`builtin:arith-tiny`, `builtin:arith-scratch`, `builtin:arith-small-scratch`).
             dataset (DatasetSpec): Which rows are used and how they become prompts.
             objective (ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft
                 | ObjectiveVopd): What is optimised; `type` says by which rule.

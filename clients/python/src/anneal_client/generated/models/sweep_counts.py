@@ -16,12 +16,14 @@ class SweepCounts:
 
         Attributes:
             trials (int):
-            waiting (int): Their turn has not come.
+            waiting (int): Their turn has not come, or has to come again: they wait at a step of `halving` for the others,
+                or until there is more budget.
             active (int): Queued or on a device.
             paused (int): Paused after their turn, by hand or by a budget: the sweep is over when they are resumed and end,
                 or are cancelled.
             succeeded (int):
-            lost (int): Failed or cancelled, or deleted since.
+            dropped (int): Cancelled, as their configurations were given up.
+            lost (int): Failed, or cancelled otherwise, or deleted since.
      """
 
     trials: int
@@ -29,6 +31,7 @@ class SweepCounts:
     active: int
     paused: int
     succeeded: int
+    dropped: int
     lost: int
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -43,6 +46,8 @@ class SweepCounts:
 
         succeeded = self.succeeded
 
+        dropped = self.dropped
+
         lost = self.lost
 
         field_dict: dict[str, Any] = {}
@@ -53,6 +58,7 @@ class SweepCounts:
             "active": active,
             "paused": paused,
             "succeeded": succeeded,
+            "dropped": dropped,
             "lost": lost,
         })
 
@@ -71,6 +77,8 @@ class SweepCounts:
 
         succeeded = d.pop("succeeded")
 
+        dropped = d.pop("dropped")
+
         lost = d.pop("lost")
 
         sweep_counts = cls(
@@ -79,6 +87,7 @@ class SweepCounts:
             active=active,
             paused=paused,
             succeeded=succeeded,
+            dropped=dropped,
             lost=lost,
         )
 

@@ -30,7 +30,9 @@ class SweepReport:
             power (float): With what chance a difference of the size `detectable` would be told from none.
             configurations (list[SweepSummary]):
             comparisons (list[SweepComparison]): Every other configuration less the baseline, over the seeds that both have.
-            missing (list[int]): Trials that have no value: they are not over, have failed, or report no such thing.
+            missing (list[int]): Trials that have no value: they are not over, have failed, or report no such thing. Those
+                that were given up are not
+                among them.
      """
 
     object_: Literal['sweep_report']

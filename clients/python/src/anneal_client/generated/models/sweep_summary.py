@@ -27,6 +27,7 @@ class SweepSummary:
             mean (float | None | Unset): Null without values.
             half_width (float | None | Unset): The interval reaches so far below and above the mean (Student's t); null for
                 fewer than two seeds.
+            dropped_at (int | None | Unset): The step after which it was given up, of a sweep that does.
      """
 
     name: str
@@ -34,6 +35,7 @@ class SweepSummary:
     values: SweepSummaryValues
     mean: float | None | Unset = UNSET
     half_width: float | None | Unset = UNSET
+    dropped_at: int | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,6 +58,12 @@ class SweepSummary:
         else:
             half_width = self.half_width
 
+        dropped_at: int | None | Unset
+        if isinstance(self.dropped_at, Unset):
+            dropped_at = UNSET
+        else:
+            dropped_at = self.dropped_at
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -67,6 +75,8 @@ class SweepSummary:
             field_dict["mean"] = mean
         if half_width is not UNSET:
             field_dict["half_width"] = half_width
+        if dropped_at is not UNSET:
+            field_dict["dropped_at"] = dropped_at
 
         return field_dict
 
@@ -98,12 +108,22 @@ class SweepSummary:
 
         half_width = _parse_half_width(d.pop("half_width", UNSET))
 
+        def _parse_dropped_at(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        dropped_at = _parse_dropped_at(d.pop("dropped_at", UNSET))
+
         sweep_summary = cls(
             name=name,
             seeds=seeds,
             values=values,
             mean=mean,
             half_width=half_width,
+            dropped_at=dropped_at,
         )
 
         sweep_summary.additional_properties = d

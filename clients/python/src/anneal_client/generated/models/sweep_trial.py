@@ -8,6 +8,9 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..types import UNSET, Unset
+from typing import cast
+
 T = TypeVar("T", bound="SweepTrial")
 
 @_attrs_define
@@ -22,6 +25,9 @@ class SweepTrial:
             status (str): The job's; `deleted` where there is none any more. A trial whose turn has not come is `paused`.
             step (int): Optimizer steps taken.
             reused (bool): The job was there before the sweep, with the same resolved spec.
+            dropped (bool): Its configuration was given up there.
+            rung_step (int | None | Unset): The last step of `halving` that it has reached, and its value there.
+            rung_value (float | None | Unset):
      """
 
     number: int
@@ -31,6 +37,9 @@ class SweepTrial:
     status: str
     step: int
     reused: bool
+    dropped: bool
+    rung_step: int | None | Unset = UNSET
+    rung_value: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,6 +57,20 @@ class SweepTrial:
 
         reused = self.reused
 
+        dropped = self.dropped
+
+        rung_step: int | None | Unset
+        if isinstance(self.rung_step, Unset):
+            rung_step = UNSET
+        else:
+            rung_step = self.rung_step
+
+        rung_value: float | None | Unset
+        if isinstance(self.rung_value, Unset):
+            rung_value = UNSET
+        else:
+            rung_value = self.rung_value
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -58,7 +81,12 @@ class SweepTrial:
             "status": status,
             "step": step,
             "reused": reused,
+            "dropped": dropped,
         })
+        if rung_step is not UNSET:
+            field_dict["rung_step"] = rung_step
+        if rung_value is not UNSET:
+            field_dict["rung_value"] = rung_value
 
         return field_dict
 
@@ -79,6 +107,26 @@ class SweepTrial:
 
         reused = d.pop("reused")
 
+        dropped = d.pop("dropped")
+
+        def _parse_rung_step(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        rung_step = _parse_rung_step(d.pop("rung_step", UNSET))
+
+        def _parse_rung_value(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        rung_value = _parse_rung_value(d.pop("rung_value", UNSET))
+
         sweep_trial = cls(
             number=number,
             configuration=configuration,
@@ -87,6 +135,9 @@ class SweepTrial:
             status=status,
             step=step,
             reused=reused,
+            dropped=dropped,
+            rung_step=rung_step,
+            rung_value=rung_value,
         )
 
         sweep_trial.additional_properties = d

@@ -23,6 +23,7 @@ class UpdateWebhookEndpoint:
         Attributes:
             url (str | Unset):
             events (list[str] | Unset): Replaces the whole list.
+            format_ (str | Unset):
             description (None | str | Unset): Null removes it.
             enabled (bool | Unset): An endpoint that is enabled again is told what happens from then on, and gets what was
                 waiting for it before.
@@ -32,6 +33,7 @@ class UpdateWebhookEndpoint:
 
     url: str | Unset = UNSET
     events: list[str] | Unset = UNSET
+    format_: str | Unset = UNSET
     description: None | str | Unset = UNSET
     enabled: bool | Unset = UNSET
     metadata: Metadata | Unset = UNSET
@@ -43,6 +45,8 @@ class UpdateWebhookEndpoint:
         events: list[str] | Unset = UNSET
         if not isinstance(self.events, Unset):
             events = self.events
+
+        format_ = self.format_
 
         description: None | str | Unset
         if isinstance(self.description, Unset):
@@ -64,6 +68,8 @@ class UpdateWebhookEndpoint:
             field_dict["url"] = url
         if events is not UNSET:
             field_dict["events"] = events
+        if format_ is not UNSET:
+            field_dict["format"] = format_
         if description is not UNSET:
             field_dict["description"] = description
         if enabled is not UNSET:
@@ -80,6 +86,8 @@ class UpdateWebhookEndpoint:
         url = d.pop("url", UNSET)
 
         events = cast(list[str], d.pop("events", UNSET))
+
+        format_ = d.pop("format", UNSET)
 
         def _parse_description(data: object) -> None | str | Unset:
             if data is None:
@@ -102,6 +110,7 @@ class UpdateWebhookEndpoint:
         update_webhook_endpoint = cls(
             url=url,
             events=events,
+            format_=format_,
             description=description,
             enabled=enabled,
             metadata=metadata,

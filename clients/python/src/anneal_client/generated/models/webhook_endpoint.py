@@ -26,6 +26,7 @@ class WebhookEndpoint:
             object_ (Literal['webhook_endpoint']):
             url (str):
             events (list[str]): The types of events it is told; `*` stands for all.
+            format_ (str): `standard`, `slack` or `discord`.
             enabled (bool): Nothing is sent to an endpoint that is not enabled, and it never gets what happens meanwhile.
             created_at (int): Unix seconds.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
@@ -43,6 +44,7 @@ class WebhookEndpoint:
     object_: Literal['webhook_endpoint']
     url: str
     events: list[str]
+    format_: str
     enabled: bool
     created_at: int
     metadata: Metadata
@@ -61,6 +63,8 @@ class WebhookEndpoint:
         url = self.url
 
         events = self.events
+
+        format_ = self.format_
 
         enabled = self.enabled
 
@@ -99,6 +103,7 @@ class WebhookEndpoint:
             "object": object_,
             "url": url,
             "events": events,
+            "format": format_,
             "enabled": enabled,
             "created_at": created_at,
             "metadata": metadata,
@@ -127,6 +132,8 @@ class WebhookEndpoint:
         url = d.pop("url")
 
         events = cast(list[str], d.pop("events"))
+
+        format_ = d.pop("format")
 
         enabled = d.pop("enabled")
 
@@ -175,6 +182,7 @@ class WebhookEndpoint:
             object_=object_,
             url=url,
             events=events,
+            format_=format_,
             enabled=enabled,
             created_at=created_at,
             metadata=metadata,

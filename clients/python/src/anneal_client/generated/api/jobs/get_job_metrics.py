@@ -22,6 +22,7 @@ def _get_kwargs(
     to_step: int | Unset = UNSET,
     points: int | Unset = UNSET,
     format_: MetricsFormat | Unset = UNSET,
+    head: bool | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -40,6 +41,8 @@ def _get_kwargs(
         json_format_ = format_.value
 
     params["format"] = json_format_
+
+    params["head"] = head
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -119,6 +122,7 @@ def sync_detailed(
     to_step: int | Unset = UNSET,
     points: int | Unset = UNSET,
     format_: MetricsFormat | Unset = UNSET,
+    head: bool | Unset = UNSET,
 
 ) -> Response[JobMetrics | Problem]:
     """ Get a job's metrics
@@ -127,7 +131,8 @@ def sync_detailed(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`.
+    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
+    job's start.
 
     Args:
         id (str):
@@ -136,6 +141,7 @@ def sync_detailed(
         to_step (int | Unset):
         points (int | Unset):
         format_ (MetricsFormat | Unset):
+        head (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -152,6 +158,7 @@ from_step=from_step,
 to_step=to_step,
 points=points,
 format_=format_,
+head=head,
 
     )
 
@@ -170,6 +177,7 @@ def sync(
     to_step: int | Unset = UNSET,
     points: int | Unset = UNSET,
     format_: MetricsFormat | Unset = UNSET,
+    head: bool | Unset = UNSET,
 
 ) -> JobMetrics | Problem | None:
     """ Get a job's metrics
@@ -178,7 +186,8 @@ def sync(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`.
+    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
+    job's start.
 
     Args:
         id (str):
@@ -187,6 +196,7 @@ def sync(
         to_step (int | Unset):
         points (int | Unset):
         format_ (MetricsFormat | Unset):
+        head (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -204,6 +214,7 @@ from_step=from_step,
 to_step=to_step,
 points=points,
 format_=format_,
+head=head,
 
     ).parsed
 
@@ -216,6 +227,7 @@ async def asyncio_detailed(
     to_step: int | Unset = UNSET,
     points: int | Unset = UNSET,
     format_: MetricsFormat | Unset = UNSET,
+    head: bool | Unset = UNSET,
 
 ) -> Response[JobMetrics | Problem]:
     """ Get a job's metrics
@@ -224,7 +236,8 @@ async def asyncio_detailed(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`.
+    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
+    job's start.
 
     Args:
         id (str):
@@ -233,6 +246,7 @@ async def asyncio_detailed(
         to_step (int | Unset):
         points (int | Unset):
         format_ (MetricsFormat | Unset):
+        head (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -249,6 +263,7 @@ from_step=from_step,
 to_step=to_step,
 points=points,
 format_=format_,
+head=head,
 
     )
 
@@ -267,6 +282,7 @@ async def asyncio(
     to_step: int | Unset = UNSET,
     points: int | Unset = UNSET,
     format_: MetricsFormat | Unset = UNSET,
+    head: bool | Unset = UNSET,
 
 ) -> JobMetrics | Problem | None:
     """ Get a job's metrics
@@ -275,7 +291,8 @@ async def asyncio(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`.
+    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
+    job's start.
 
     Args:
         id (str):
@@ -284,6 +301,7 @@ async def asyncio(
         to_step (int | Unset):
         points (int | Unset):
         format_ (MetricsFormat | Unset):
+        head (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -301,5 +319,6 @@ from_step=from_step,
 to_step=to_step,
 points=points,
 format_=format_,
+head=head,
 
     )).parsed

@@ -114,7 +114,7 @@ def sync_detailed(
     body: UpdateSweep,
 
 ) -> Response[Problem | Sweep]:
-    """ Pause, resume or widen a sweep
+    """ Pause, resume, widen or extend a sweep
 
     Args:
         id (str):
@@ -147,7 +147,7 @@ def sync(
     body: UpdateSweep,
 
 ) -> Problem | Sweep | None:
-    """ Pause, resume or widen a sweep
+    """ Pause, resume, widen or extend a sweep
 
     Args:
         id (str):
@@ -175,7 +175,7 @@ async def asyncio_detailed(
     body: UpdateSweep,
 
 ) -> Response[Problem | Sweep]:
-    """ Pause, resume or widen a sweep
+    """ Pause, resume, widen or extend a sweep
 
     Args:
         id (str):
@@ -208,7 +208,7 @@ async def asyncio(
     body: UpdateSweep,
 
 ) -> Problem | Sweep | None:
-    """ Pause, resume or widen a sweep
+    """ Pause, resume, widen or extend a sweep
 
     Args:
         id (str):
