@@ -335,6 +335,34 @@ fn a_chat_template_makes_the_prompt_and_its_refusal_reaches_the_client() {
 }
 
 #[test]
+fn an_echoed_prompt_comes_with_its_tokens_whole_and_in_a_stream() {
+    let body = json!({"model": BUILTIN, "prompt": ["12+7=", "3+4="], "echo": true, "logprobs": 1, "max_tokens": 2, "temperature": 0});
+    let whole = server().post(TEXT, &body).json();
+    for (place, prompt) in ["12+7=", "3+4="].into_iter().enumerate() {
+        let choice = &whole["choices"][place];
+        assert!(choice["text"].as_str().unwrap().starts_with(prompt), "{choice}");
+        let lists = &choice["logprobs"];
+        let tokens: Vec<&str> = lists["tokens"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+        assert_eq!(tokens[..prompt.len()].concat(), prompt);
+        let logprobs = lists["token_logprobs"].as_array().unwrap();
+        assert_eq!((&logprobs[0], &lists["top_logprobs"][0]), (&Value::Null, &Value::Null));
+        assert!(logprobs[1..].iter().all(|logprob| logprob.as_f64() <= Some(0.0)), "{lists}");
+        assert_eq!((lists["top_logprobs"].as_array().unwrap().len(), logprobs.len()), (tokens.len(), tokens.len()));
+        assert_eq!(lists["text_offset"][1], 1);
+    }
+    assert_eq!(whole["usage"]["prompt_tokens"], 9);
+    // The same prompt in tokens, and nothing but the prompt.
+    let only = json!({"model": BUILTIN, "prompt": "12+7=", "echo": true, "max_tokens": 0});
+    let answer = server().post(TEXT, &only).json();
+    assert_eq!(
+        (&answer["choices"][0]["text"], &answer["choices"][0]["finish_reason"]),
+        (&json!("12+7="), &json!("length"))
+    );
+    let unknown = server().post(TEXT, &json!({"model": BUILTIN, "prompt": [99]}));
+    assert_eq!((unknown.status, unknown.problem().as_str()), (400, "token_unknown"));
+}
+
+#[test]
 fn what_is_not_supported_or_out_of_range_is_refused_by_name() {
     let text = |field: &str, value: &Value| {
         let mut body = json!({"model": BUILTIN, "prompt": "1+1="});
@@ -353,7 +381,6 @@ fn what_is_not_supported_or_out_of_range_is_refused_by_name() {
         (chat("frequency_penalty", &json!(0.1)), "frequency_penalty"),
         (text("presence_penalty", &json!(-1)), "presence_penalty"),
         (text("best_of", &json!(2)), "best_of"),
-        (text("echo", &json!(true)), "echo"),
     ];
     let invalid = [
         (chat("top_logprobs", &json!(2)), "top_logprobs"),
@@ -366,7 +393,9 @@ fn what_is_not_supported_or_out_of_range_is_refused_by_name() {
         (text("stop", &json!(["a", "b", "c", "d", "e"])), "stop"),
         (text("stop", &json!("")), "stop"),
         (text("stop", &json!(3)), "stop"),
-        (text("prompt", &json!([1, 2])), "prompt"),
+        (text("prompt", &json!([1, -2])), "prompt"),
+        (text("prompt", &json!([[1], "a"])), "prompt"),
+        (text("echo", &json!("yes")), "echo"),
         (text("prompt", &json!([])), "prompt"),
         (text("stream_options", &json!({"include_usage": true})), "stream_options"),
         (text("grammar", &json!("root")), "grammar"),

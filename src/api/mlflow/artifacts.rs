@@ -10,7 +10,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::runs::run_id;
+use super::run_id;
 use crate::api::App;
 use crate::api::access::Access;
 use crate::api::download;
@@ -18,9 +18,6 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{FileName, Id, Params};
 use crate::job::{CheckpointId, JobId};
 use crate::store::CheckpointRow;
-
-/// Where MLflow's clients look for the files of runs.
-const ARTIFACTS: &str = "/api/2.0/mlflow-artifacts/artifacts";
 
 /// The address under which the client has reached the server.
 pub struct Base(pub String);
@@ -35,10 +32,6 @@ impl FromRequestParts<App> for Base {
         let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
         Ok(Self(format!("{scheme}://{}", host.unwrap_or("localhost"))))
     }
-}
-
-pub(super) fn uri(base: &str, run: &str) -> String {
-    format!("{base}{ARTIFACTS}/{run}")
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -4,8 +4,7 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::MlflowMetric;
-use super::runs::run_id;
+use super::{MlflowMetric, run_id};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::Params;

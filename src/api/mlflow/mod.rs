@@ -13,11 +13,13 @@ use utoipa::ToSchema;
 use super::App;
 use super::error::Problem;
 use crate::job::metric::METRICS;
-use crate::job::{JobStatus, SweepId, Timestamp};
+use crate::job::{JobId, JobStatus, SweepId, Timestamp};
 use crate::store::{JobRow, SweepRow};
 
 /// The experiment with all jobs of a project.
 const ALL_JOBS: &str = "0";
+/// Where clients look for the files of runs.
+const ARTIFACTS: &str = "/api/2.0/mlflow-artifacts/artifacts";
 /// Characters of a parameter's value, as in MLflow.
 const MOST_VALUE: usize = 6000;
 
@@ -135,7 +137,7 @@ impl MlflowRun {
             status: status(job.status),
             start_time: began.0,
             end_time: job.finished_at.map(|at: Timestamp| at.0),
-            artifact_uri: artifacts::uri(base, &id),
+            artifact_uri: format!("{base}{ARTIFACTS}/{id}"),
             lifecycle_stage: "active",
             run_id: id,
         };
@@ -179,6 +181,11 @@ fn sweep_of(experiment: &str) -> Result<Option<SweepId>, Problem> {
     }
     let missing = || Problem::not_found(format!("no experiment `{}`", experiment.chars().take(80).collect::<String>()));
     experiment.parse().map(Some).map_err(|_| missing())
+}
+
+/// The job that a run is.
+fn run_id(text: &str) -> Result<JobId, Problem> {
+    text.parse().map_err(|_| Problem::not_found(format!("no run `{}`", text.chars().take(80).collect::<String>())))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::artifacts::Base;
-use super::{ALL_JOBS, MlflowRun, sweep_of};
+use super::{ALL_JOBS, MlflowRun, run_id, sweep_of};
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, Params, read};
@@ -132,9 +132,4 @@ pub async fn get_mlflow_run(
 ) -> Result<Json<MlflowRunFound>, Problem> {
     let job = app.store.job(run_id(&params.run_id)?).await?;
     Ok(Json(MlflowRunFound { run: MlflowRun::of(&app, job, ALL_JOBS, &base).await? }))
-}
-
-/// The job that a run is.
-pub(super) fn run_id(text: &str) -> Result<JobId, Problem> {
-    text.parse().map_err(|_| Problem::not_found(format!("no run `{}`", text.chars().take(80).collect::<String>())))
 }
