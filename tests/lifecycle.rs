@@ -103,6 +103,36 @@ fn a_job_paused_in_the_middle_ends_with_the_weights_of_an_undisturbed_run() {
     assert_eq!(server.get(&after).json()["data"][0]["number"], 1);
 }
 
+/// A pause comes when it comes: an evaluation that it interrupts is made up for, with the numbers that it would have had.
+#[test]
+fn an_evaluation_that_a_pause_interrupts_is_made_up_for() {
+    let mut spec = small_spec();
+    spec["objective"] = json!({"type": "grpo", "group_size": 2});
+    spec["train"] = json!({"steps": 6, "prompts_per_step": 4});
+    spec["eval"] = json!({"every_steps": 2, "prompts": 256, "samples": 64, "pass_at": [1, 8], "before": false});
+    spec["checkpoints"]["every_steps"] = json!(1000);
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let found = |job: &str| -> Vec<Value> {
+        let events = server.get(&format!("/v1/jobs/{job}/events?limit=200")).json();
+        let all = events["data"].as_array().unwrap().iter();
+        all.filter(|event| event["type"] == "evaluation").map(|event| event["data"].clone()).collect()
+    };
+    let whole = server.submit(&spec);
+    server.wait(&whole);
+    let whole = found(&whole);
+    let steps: Vec<u64> = whole.iter().map(|found| found["step"].as_u64().unwrap()).collect();
+    assert_eq!(steps, [2, 4, 6]);
+    let job = server.submit(&spec);
+    server.wait_until(&job, |job| job["phase"] == "evaluating" && job["step"] == 2);
+    act(&server, &job, "pause");
+    server.wait_until(&job, |job| job["status"] == "paused");
+    assert!(found(&job).len() <= 1, "it was too quick to be interrupted later");
+    act(&server, &job, "resume");
+    assert_eq!(server.wait(&job)["status"], "succeeded");
+    assert_eq!(found(&job), whole);
+}
+
 #[test]
 fn a_waiting_job_pauses_at_once_and_only_a_paused_one_resumes() {
     let data = data_dir();

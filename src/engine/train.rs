@@ -217,6 +217,7 @@ impl<B: Backend> Trainer<'_, B> {
                 }
                 continue;
             }
+            self.make_up_evaluation(reporter)?;
             if self.rollouts.is_empty() && self.samples() {
                 self.begin_round(round, reporter)?;
             } else if self.ranks().is_first() {
@@ -291,6 +292,16 @@ impl<B: Backend> Trainer<'_, B> {
     /// Whether what is sampled for training becomes a rollout set.
     pub(super) fn keeps(&self) -> bool {
         self.samples() && self.job.spec.rollouts.keep
+    }
+
+    /// The evaluation after the last step, if the job was to rest within it: its checkpoint is that of the step without it.
+    fn make_up_evaluation(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+        let every = self.job.spec.eval.every_steps;
+        let was_due = self.step > 0 && every > 0 && self.step.is_multiple_of(every);
+        if was_due && self.evaluations.last().is_none_or(|last| last.step != self.step) {
+            self.evaluate_and_report(reporter)?;
+        }
+        Ok(())
     }
 
     /// Evaluation and checkpoint after a step, where they are due.
