@@ -115,7 +115,8 @@ test('a sweep is followed, compared and extended', async ({ page, server }) => {
   const left = (await server.ask(`/v1/sweeps/${id}`)).trials.find((trial: { dropped: boolean }) => !trial.dropped).configuration as number
   const names = ['learning_rate 0.0001', 'learning_rate 0.001']
   await page.getByLabel('Compared with').selectOption({ label: names[left] ?? '' })
-  await expect(page.getByRole('heading', { name: `Against ${names[left]}` }).or(page.getByText('given up after step 2'))).toBeVisible()
+  await expect(page.getByText('given up after step 2')).toBeVisible()
+  await expect(page).toHaveURL(new RegExp(`baseline=${left}`))
   await page.getByLabel('Measured by').fill('luck')
   await page.getByLabel('Measured by').press('Tab')
   await expect(page.getByRole('alert').getByText(/pass@K/)).toBeVisible()
