@@ -11656,6 +11656,12 @@ export interface operations {
                  * @example reward/mean
                  */
                 metric_key: string;
+                /** @description The job, as older clients call it; not used. */
+                run_uuid?: string;
+                /** @description Not used: the whole history comes at once. */
+                max_results?: number;
+                /** @description Not used. */
+                page_token?: string;
             };
             header?: never;
             path?: never;
@@ -11708,6 +11714,8 @@ export interface operations {
                  * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
                  */
                 run_id: string;
+                /** @description The same, as older clients call it; not used. */
+                run_uuid?: string;
             };
             header?: never;
             path?: never;

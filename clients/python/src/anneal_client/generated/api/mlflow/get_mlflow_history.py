@@ -10,12 +10,16 @@ from ... import errors
 
 from ...models.mlflow_history import MlflowHistory
 from ...models.problem import Problem
+from ...types import UNSET, Unset
 from typing import cast
 
 def _get_kwargs(
     *,
     run_id: str,
     metric_key: str,
+    run_uuid: str | Unset = UNSET,
+    max_results: int | Unset = UNSET,
+    page_token: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
@@ -24,6 +28,12 @@ def _get_kwargs(
     params["run_id"] = run_id
 
     params["metric_key"] = metric_key
+
+    params["run_uuid"] = run_uuid
+
+    params["max_results"] = max_results
+
+    params["page_token"] = page_token
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -94,6 +104,9 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     run_id: str,
     metric_key: str,
+    run_uuid: str | Unset = UNSET,
+    max_results: int | Unset = UNSET,
+    page_token: str | Unset = UNSET,
 
 ) -> Response[MlflowHistory | Problem]:
     """ Get the history of a metric, as MLflow does
@@ -103,6 +116,9 @@ def sync_detailed(
     Args:
         run_id (str):
         metric_key (str):
+        run_uuid (str | Unset):
+        max_results (int | Unset):
+        page_token (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -115,6 +131,9 @@ def sync_detailed(
     kwargs = _get_kwargs(
         run_id=run_id,
 metric_key=metric_key,
+run_uuid=run_uuid,
+max_results=max_results,
+page_token=page_token,
 
     )
 
@@ -129,6 +148,9 @@ def sync(
     client: AuthenticatedClient | Client,
     run_id: str,
     metric_key: str,
+    run_uuid: str | Unset = UNSET,
+    max_results: int | Unset = UNSET,
+    page_token: str | Unset = UNSET,
 
 ) -> MlflowHistory | Problem | None:
     """ Get the history of a metric, as MLflow does
@@ -138,6 +160,9 @@ def sync(
     Args:
         run_id (str):
         metric_key (str):
+        run_uuid (str | Unset):
+        max_results (int | Unset):
+        page_token (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -151,6 +176,9 @@ def sync(
         client=client,
 run_id=run_id,
 metric_key=metric_key,
+run_uuid=run_uuid,
+max_results=max_results,
+page_token=page_token,
 
     ).parsed
 
@@ -159,6 +187,9 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     run_id: str,
     metric_key: str,
+    run_uuid: str | Unset = UNSET,
+    max_results: int | Unset = UNSET,
+    page_token: str | Unset = UNSET,
 
 ) -> Response[MlflowHistory | Problem]:
     """ Get the history of a metric, as MLflow does
@@ -168,6 +199,9 @@ async def asyncio_detailed(
     Args:
         run_id (str):
         metric_key (str):
+        run_uuid (str | Unset):
+        max_results (int | Unset):
+        page_token (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -180,6 +214,9 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         run_id=run_id,
 metric_key=metric_key,
+run_uuid=run_uuid,
+max_results=max_results,
+page_token=page_token,
 
     )
 
@@ -194,6 +231,9 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     run_id: str,
     metric_key: str,
+    run_uuid: str | Unset = UNSET,
+    max_results: int | Unset = UNSET,
+    page_token: str | Unset = UNSET,
 
 ) -> MlflowHistory | Problem | None:
     """ Get the history of a metric, as MLflow does
@@ -203,6 +243,9 @@ async def asyncio(
     Args:
         run_id (str):
         metric_key (str):
+        run_uuid (str | Unset):
+        max_results (int | Unset):
+        page_token (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -216,5 +259,8 @@ async def asyncio(
         client=client,
 run_id=run_id,
 metric_key=metric_key,
+run_uuid=run_uuid,
+max_results=max_results,
+page_token=page_token,
 
     )).parsed

@@ -10,17 +10,21 @@ from ... import errors
 
 from ...models.mlflow_run_found import MlflowRunFound
 from ...models.problem import Problem
+from ...types import UNSET, Unset
 from typing import cast
 
 def _get_kwargs(
     *,
     run_id: str,
+    run_uuid: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
 
     params["run_id"] = run_id
+
+    params["run_uuid"] = run_uuid
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -90,12 +94,14 @@ def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
+    run_uuid: str | Unset = UNSET,
 
 ) -> Response[MlflowRunFound | Problem]:
     """ Get a run, as MLflow does
 
     Args:
         run_id (str):
+        run_uuid (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -107,6 +113,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         run_id=run_id,
+run_uuid=run_uuid,
 
     )
 
@@ -120,12 +127,14 @@ def sync(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
+    run_uuid: str | Unset = UNSET,
 
 ) -> MlflowRunFound | Problem | None:
     """ Get a run, as MLflow does
 
     Args:
         run_id (str):
+        run_uuid (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -138,6 +147,7 @@ def sync(
     return sync_detailed(
         client=client,
 run_id=run_id,
+run_uuid=run_uuid,
 
     ).parsed
 
@@ -145,12 +155,14 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
+    run_uuid: str | Unset = UNSET,
 
 ) -> Response[MlflowRunFound | Problem]:
     """ Get a run, as MLflow does
 
     Args:
         run_id (str):
+        run_uuid (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -162,6 +174,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         run_id=run_id,
+run_uuid=run_uuid,
 
     )
 
@@ -175,12 +188,14 @@ async def asyncio(
     *,
     client: AuthenticatedClient | Client,
     run_id: str,
+    run_uuid: str | Unset = UNSET,
 
 ) -> MlflowRunFound | Problem | None:
     """ Get a run, as MLflow does
 
     Args:
         run_id (str):
+        run_uuid (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -193,5 +208,6 @@ async def asyncio(
     return (await asyncio_detailed(
         client=client,
 run_id=run_id,
+run_uuid=run_uuid,
 
     )).parsed
