@@ -262,7 +262,11 @@ fn every_bound_of_a_parameter_holds_on_both_sides() {
         for parameter in item["get"]["parameters"].as_array().into_iter().flatten().filter(of_query) {
             let name = parameter["name"].as_str().unwrap_or_default();
             // What else the request needs.
-            let needed = if path == "/v1/metrics" && name != "jobs" { format!("jobs={job}&") } else { String::new() };
+            let needed = match path.as_str() {
+                "/v1/metrics" if name != "jobs" => format!("jobs={job}&"),
+                "/api/2.0/mlflow/metrics/get-history" => format!("run_id={job}&metric_key=loss&"),
+                _ => String::new(),
+            };
             for trial in trials(name, document.target(&parameter["schema"]), &|| json!("a")) {
                 tried += 1;
                 let ask = |value: &Value| {

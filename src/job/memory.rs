@@ -51,7 +51,8 @@ pub struct Machine {
 
 impl Machine {
     pub const CPU: Self = Self {
-        program: 48 << 20,
+        // An idle worker has 51 MiB (a debug build of November 2026), and more of the program's text once it trains.
+        program: 60 << 20,
         logits: 256 << 20,
         sampled_logits: 64 << 20,
         cache: 2 << 30,
