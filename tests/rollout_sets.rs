@@ -431,10 +431,11 @@ fn a_dry_run_makes_nothing_and_says_what_a_job_would_do() {
     assert_eq!((&plan["rounds"], &plan["group_size"]), (&json!(2), &json!(4)), "{plan}");
     // 12 steps with 16 prompts each.
     assert_eq!(plan["completions"], 12 * 16 * 4);
-    // The distance from the start is measured, which takes a copy of the weights.
+    // The distance from the start is measured, which takes a copy of the weights, and the head's once more.
     let memory = &plan["memory"];
     assert_eq!((&plan["parameters"], &memory["model"]), (&json!(parameters), &json!(12 * parameters)));
-    assert_eq!(memory["copies"], json!(4 * parameters));
+    let head = 32 * 128;
+    assert_eq!(memory["copies"], json!(4 * (parameters + head)));
     let part = |part: &str| memory[part].as_u64().unwrap();
     let lasting: u64 = ["program", "model", "copies", "loading"].into_iter().map(part).sum();
     assert_eq!(plan["memory_bytes"], lasting + part("training").max(part("sampling")));
