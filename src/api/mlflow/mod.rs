@@ -1,4 +1,4 @@
-//! What MLflow's clients read of jobs (https://mlflow.org/docs/latest/api_reference/rest-api.html): a project is an experiment, and so is each of
+//! What MLflow's clients read of jobs (<https://mlflow.org/docs/latest/api_reference/rest-api.html>): a project is an experiment, and so is each of
 //! its sweeps; a job that trains is a run. Nothing can be written this way.
 
 pub mod artifacts;
