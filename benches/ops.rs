@@ -67,13 +67,14 @@ fn linear(criterion: &mut Criterion) {
 
 fn attention(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("attention");
-    for (sequences, length) in [(SEQUENCES, LENGTH), (1, ROWS)] {
+    for (sequences, length) in [(SEQUENCES, LENGTH), (1, ROWS), (1, 4 * ROWS)] {
+        let count = sequences * length;
         let boundaries: Vec<usize> = (0..=sequences).map(|s| s * length).collect();
-        let positions: Vec<u32> = (0..ROWS).map(|row| (row % length) as u32).collect();
-        let (mut rows, grad) = (wave(ROWS * HEADS.row(), 0.7), wave(ROWS * HEADS.query_row(), 0.3));
+        let positions: Vec<u32> = (0..count).map(|row| (row % length) as u32).collect();
+        let (mut rows, grad) = (wave(count * HEADS.row(), 0.7), wave(count * HEADS.query_row(), 0.3));
         let attended = packed_attention(&rows, HEADS, &boundaries);
         let name = |pass: &str| BenchmarkId::new(pass, format!("{sequences}x{length}"));
-        group.throughput(Throughput::Elements(ROWS as u64));
+        group.throughput(Throughput::Elements(count as u64));
         group.bench_function(name("forward"), |b| b.iter(|| packed_attention(&rows, HEADS, &boundaries)));
         group.bench_function(name("backward"), |b| {
             b.iter(|| packed_attention_backward(&rows, (&attended.out, &attended.log_sums), &grad, HEADS, &boundaries));

@@ -1,7 +1,11 @@
 //! The inner loops of attention. Keys are kept transposed in blocks of sixteen tokens, so that sixteen scores come out
 //! of one chain of products; values are kept row by row. A score is one chain over the head's width, an output one
-//! chain over the keys in ascending order: neither depends on which rows are computed together. Blocks are f32, or bf16,
-//! which a sampler may keep: it is widened as it is read, and everything else is the same.
+//! chain over the keys in ascending order: neither depends on which rows are computed together, nor on how many keys are
+//! gone through at a time, which is as many as stay near the processor while several tiles of queries need them. Blocks
+//! are f32, or bf16, which a sampler may keep: it is widened as it is read, and everything else is the same. The backward
+//! pass is in [`attention_backward`](super::attention_backward).
+
+#![allow(clippy::needless_range_loop, reason = "iterators over vectors in registers are calls in a build for tests")]
 
 use std::ops::Range;
 
@@ -90,10 +94,16 @@ pub struct Queries<'a, T> {
     pub window: usize,
 }
 
-impl<T> Queries<'_, T> {
+impl<T: Kept> Queries<'_, T> {
     /// The first key that a query sees.
     fn begin(&self, query: usize) -> usize {
         self.seen[query].saturating_sub(self.window)
+    }
+
+    /// The same queries, some at a time.
+    pub fn tiles(&self, count: usize) -> impl Iterator<Item = Queries<'_, T>> {
+        let some = self.queries.chunks(count * self.width).zip(self.seen.chunks(count));
+        some.map(|(queries, seen)| Queries { queries, seen, ..*self })
     }
 
     fn check(&self) {
@@ -105,103 +115,150 @@ impl<T> Queries<'_, T> {
     }
 
     /// Scores have this many numbers for each query.
-    fn row(&self) -> usize {
+    pub fn row(&self) -> usize {
         self.seen.last().map_or(0, |longest| longest.div_ceil(BLOCK) * BLOCK)
+    }
+
+    /// Scores of all queries with the keys of a range that begins with a block, also with those that a query does not see.
+    /// `scores` has a [`row`](Self::row) for each query.
+    pub fn score(&self, keys: Range<usize>, scores: &mut [f32]) {
+        self.check();
+        assert!(keys.start.is_multiple_of(BLOCK) && scores.len() == self.seen.len() * self.row());
+        // Safety: the instruction set was detected, and all lengths were checked.
+        unsafe { score_of(self, keys, scores) }
+    }
+
+    /// Makes weights of all scores: their exponentials. `inverses` gets for each query what makes their sum 1, and `log_sums`
+    /// the logarithm of the normaliser.
+    pub fn weights(&self, scores: &mut [f32], inverses: &mut [f32], log_sums: &mut [f32]) {
+        self.check();
+        let count = self.seen.len();
+        assert!(scores.len() == count * self.row() && [inverses.len(), log_sums.len()] == [count; 2]);
+        // Safety: the instruction set was detected, and all lengths were checked.
+        unsafe { weights_of(self, scores, inverses, log_sums) }
+    }
+
+    /// Adds the values of a range of keys, each times its weight, to a row of the head's padded width for each query.
+    pub fn weigh(&self, keys: Range<usize>, weights: &[f32], out: &mut [f32]) {
+        self.check();
+        let count = self.seen.len();
+        assert!(weights.len() == count * self.row() && out.len() == count * padded(self.width));
+        // Safety: the instruction set was detected, and all lengths were checked.
+        unsafe { weigh_of(self, keys, weights, out) }
+    }
+
+    /// Keys and values of a block.
+    fn block(&self, block: usize) -> *const T {
+        self.blocks.as_ptr().wrapping_add(self.first + self.offsets[block] as usize * self.stride)
     }
 }
 
-/// Softmax attention: `out` gets a row of the head's padded width for each query, `log_sums` the logarithm of the
-/// normaliser of its scores. `scores` is scratch.
-pub fn attend<T: Kept>(queries: &Queries<'_, T>, scores: &mut Vec<f32>, out: &mut [f32], log_sums: &mut [f32]) {
-    queries.check();
-    let count = queries.seen.len();
-    assert!(out.len() == count * padded(queries.width) && log_sums.len() == count);
-    scores.resize(scores.len().max(count * queries.row()), 0.0);
-    // Safety: the instruction set was detected, and all lengths were checked.
-    unsafe { attend_of(queries, scores, out, log_sums) }
+/// Calls a function that is generic over a count of queries.
+macro_rules! by_count {
+    ($count:expr, $function:ident::<$($kind:ty),*>($($arg:expr),*)) => {
+        match $count {
+            1 => $function::<$($kind,)* 1>($($arg),*),
+            2 => $function::<$($kind,)* 2>($($arg),*),
+            3 => $function::<$($kind,)* 3>($($arg),*),
+            4 => $function::<$($kind,)* 4>($($arg),*),
+            5 => $function::<$($kind,)* 5>($($arg),*),
+            _ => $function::<$($kind,)* 6>($($arg),*),
+        }
+    };
 }
+pub(super) use by_count;
 
 dispatched!(
-    fn attend_of<T: Kept>(queries: &Queries<'_, T>, scores: &mut [f32], out: &mut [f32], log_sums: &mut [f32]) =
-        attend_body
+    fn score_of<T: Kept>(queries: &Queries<'_, T>, keys: Range<usize>, scores: &mut [f32]) = score_body
+);
+dispatched!(
+    fn weights_of<T: Kept>(
+        queries: &Queries<'_, T>,
+        scores: &mut [f32],
+        inverses: &mut [f32],
+        log_sums: &mut [f32],
+    ) = weights_body
+);
+dispatched!(
+    fn weigh_of<T: Kept>(queries: &Queries<'_, T>, keys: Range<usize>, weights: &[f32], out: &mut [f32]) = weigh_body
 );
 
 #[inline(always)]
-unsafe fn attend_body<S: Lanes, T: Kept>(
-    queries: &Queries<'_, T>,
-    scores: &mut [f32],
-    out: &mut [f32],
-    log_sums: &mut [f32],
-) {
-    unsafe {
-        match queries.seen.len() {
-            1 => attend_tile::<S, T, 1>(queries, scores, out, log_sums),
-            2 => attend_tile::<S, T, 2>(queries, scores, out, log_sums),
-            3 => attend_tile::<S, T, 3>(queries, scores, out, log_sums),
-            4 => attend_tile::<S, T, 4>(queries, scores, out, log_sums),
-            5 => attend_tile::<S, T, 5>(queries, scores, out, log_sums),
-            _ => attend_tile::<S, T, 6>(queries, scores, out, log_sums),
-        }
-    }
+unsafe fn score_body<S: Lanes, T: Kept>(queries: &Queries<'_, T>, keys: Range<usize>, scores: &mut [f32]) {
+    unsafe { by_count!(queries.seen.len(), score_tile::<S, T>(queries, keys, scores)) }
 }
 
-/// The scores of every query with every key of its blocks, also with those that it does not see.
 #[inline(always)]
-unsafe fn scores_tile<S: Lanes, T: Kept, const N: usize>(queries: &Queries<'_, T>, scores: &mut [f32]) {
+unsafe fn weigh_body<S: Lanes, T: Kept>(
+    queries: &Queries<'_, T>,
+    keys: Range<usize>,
+    weights: &[f32],
+    out: &mut [f32],
+) {
+    unsafe { by_count!(queries.seen.len(), weigh_tile::<S, T>(queries, keys, weights, out)) }
+}
+
+#[inline(always)]
+unsafe fn score_tile<S: Lanes, T: Kept, const N: usize>(
+    queries: &Queries<'_, T>,
+    keys: Range<usize>,
+    scores: &mut [f32],
+) {
     unsafe {
-        let (row, width) = (queries.row(), queries.width);
-        let keys = |block: usize| {
-            queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
-        };
-        let (blocks, scale) = (row / BLOCK, S::splat(queries.scale));
         // Keys before those that the first query sees are seen by none.
-        let mut first = queries.begin(0) / BLOCK;
+        let first = (keys.start / BLOCK).max(queries.begin(0) / BLOCK);
+        let blocks = first..keys.end.min(queries.row()).div_ceil(BLOCK);
         // One query's chain of products would wait for itself; four blocks are four chains.
-        while N <= 2 && first + 4 <= blocks {
-            let columns = [keys(first), keys(first + 1), keys(first + 2), keys(first + 3)];
-            let mut sums = [[S::splat(0.0); 4]; N];
-            for d in 0..width {
-                for (n, sums) in sums.iter_mut().enumerate() {
-                    let query = S::spread(queries.queries.as_ptr().wrapping_add(n * width + d));
-                    for (sum, column) in sums.iter_mut().zip(columns) {
-                        *sum = S::fma(query, T::load::<S>(column.wrapping_add(d * LANES)), *sum);
-                    }
+        let first = if N <= 2 {
+            score_blocks::<S, T, N, 4>(queries, blocks.clone(), scores)
+        } else if S::HELD >= 32 {
+            score_blocks::<S, T, N, 2>(queries, blocks.clone(), scores)
+        } else {
+            first
+        };
+        score_blocks::<S, T, N, 1>(queries, first..blocks.end, scores);
+    }
+}
+
+/// Scores with whole `TOGETHER`s of blocks; returns the first block behind them.
+#[inline(always)]
+unsafe fn score_blocks<S: Lanes, T: Kept, const N: usize, const TOGETHER: usize>(
+    queries: &Queries<'_, T>,
+    blocks: Range<usize>,
+    scores: &mut [f32],
+) -> usize {
+    unsafe {
+        let (row, scale) = (queries.row(), S::splat(queries.scale));
+        let mut first = blocks.start;
+        while first + TOGETHER <= blocks.end {
+            let mut columns = [std::ptr::null(); TOGETHER];
+            for i in 0..TOGETHER {
+                columns[i] = queries.block(first + i);
+            }
+            let sums = products::<S, T, N, TOGETHER>(queries.queries.as_ptr(), queries.width, columns);
+            for n in 0..N {
+                for i in 0..TOGETHER {
+                    let at = scores.as_mut_ptr().wrapping_add(n * row + (first + i) * BLOCK);
+                    S::store(at, S::mul(sums[n][i], scale));
                 }
             }
-            for (n, sums) in sums.into_iter().enumerate() {
-                for (i, sum) in sums.into_iter().enumerate() {
-                    S::store(scores.as_mut_ptr().add(n * row + (first + i) * BLOCK), S::mul(sum, scale));
-                }
-            }
-            first += 4;
+            first += TOGETHER;
         }
-        for block in first..blocks {
-            let sums = products::<S, T, N>(queries.queries.as_ptr(), width, keys(block));
-            for (n, sum) in sums.into_iter().enumerate() {
-                S::store(scores.as_mut_ptr().add(n * row + block * BLOCK), S::mul(sum, scale));
-            }
-        }
+        first
     }
 }
 
 #[inline(always)]
-unsafe fn attend_tile<S: Lanes, T: Kept, const N: usize>(
+unsafe fn weights_body<S: Lanes, T: Kept>(
     queries: &Queries<'_, T>,
     scores: &mut [f32],
-    out: &mut [f32],
+    inverses: &mut [f32],
     log_sums: &mut [f32],
 ) {
     unsafe {
-        let (row, width) = (queries.row(), queries.width);
-        let keys = |block: usize| {
-            queries.blocks.as_ptr().add(queries.first + queries.offsets[block] as usize * queries.stride)
-        };
-        scores_tile::<S, T, N>(queries, scores);
-        let mut inverses = [0.0; N];
-        let first_key = queries.begin(0);
-        let first_vector = first_key / LANES * LANES;
-        for n in 0..N {
-            let scores = &mut scores[n * row..][..row];
+        let row = queries.row();
+        let first_vector = queries.begin(0) / LANES * LANES;
+        for (n, scores) in scores.chunks_exact_mut(row).enumerate() {
             scores[first_vector..queries.begin(n)].fill(f32::NEG_INFINITY);
             scores[queries.seen[n]..].fill(f32::NEG_INFINITY);
             let mut top = S::splat(f32::NEG_INFINITY);
@@ -220,229 +277,111 @@ unsafe fn attend_tile<S: Lanes, T: Kept, const N: usize>(
             inverses[n] = 1.0 / total;
             log_sums[n] = top + total.ln();
         }
-        let longest = queries.seen[N - 1];
-        for column in (0..padded(width)).step_by(LANES * 4) {
-            let wide = padded(width) - column >= LANES * 4;
-            let vectors = if wide { 4 } else { (padded(width) - column) / LANES };
-            let mut at = 0;
-            while at < vectors {
-                let first = column + at * LANES;
-                let values = |j: usize| keys(j / BLOCK).add(width * BLOCK + (j % BLOCK) * padded(width) + first);
-                let out = out.as_mut_ptr().add(first);
-                if wide {
-                    weighted::<S, T, N, 4>(scores, row, first_key..longest, values, &inverses, out, padded(width));
-                    at += 4;
-                } else {
-                    weighted::<S, T, N, 1>(scores, row, first_key..longest, values, &inverses, out, padded(width));
-                    at += 1;
-                }
-            }
+    }
+}
+
+#[inline(always)]
+unsafe fn weigh_tile<S: Lanes, T: Kept, const N: usize>(
+    queries: &Queries<'_, T>,
+    keys: Range<usize>,
+    weights: &[f32],
+    out: &mut [f32],
+) {
+    unsafe {
+        let (row, width) = (queries.row(), queries.width);
+        let keys = keys.start.max(queries.begin(0))..keys.end.min(queries.seen[N - 1]);
+        let values = |block: usize| queries.block(block).wrapping_add(width * BLOCK);
+        weigh_rows::<S, T, N>((weights, row, 0), keys, values, out, padded(width));
+    }
+}
+
+/// `out_n += sum_j weights_nj value_j`, the values being rows of `width` numbers, those of a block one behind the other; the
+/// weight of key `j` is at `j - from` of its row of `weights`.
+#[inline(always)]
+pub(super) unsafe fn weigh_rows<S: Lanes, T: Kept, const N: usize>(
+    weights: (&[f32], usize, usize),
+    keys: Range<usize>,
+    values: impl Fn(usize) -> *const T,
+    out: &mut [f32],
+    width: usize,
+) {
+    unsafe {
+        let mut column = 0;
+        while S::HELD >= 32 && column + LANES * 4 <= width {
+            weighted::<S, T, N, 4>(weights, keys.clone(), &values, (out, column), width);
+            column += LANES * 4;
+        }
+        while column < width {
+            weighted::<S, T, N, 1>(weights, keys.clone(), &values, (out, column), width);
+            column += LANES;
         }
     }
 }
 
-/// Products of `N` rows with sixteen columns: `rows: [N, width]`, `columns: [width, LANES]`.
+/// Products of `N` rows with sixteen columns of each of some blocks: `rows: [N, width]`, a block `[width, LANES]`.
 #[inline(always)]
-unsafe fn products<S: Lanes, T: Kept, const N: usize>(rows: *const f32, width: usize, columns: *const T) -> [S::V; N] {
+pub(super) unsafe fn products<S: Lanes, T: Kept, const N: usize, const BLOCKS: usize>(
+    rows: *const f32,
+    width: usize,
+    blocks: [*const T; BLOCKS],
+) -> [[S::V; BLOCKS]; N] {
     unsafe {
-        let mut sums = [S::splat(0.0); N];
+        let mut sums = [[S::splat(0.0); BLOCKS]; N];
         for d in 0..width {
-            let column = T::load::<S>(columns.wrapping_add(d * LANES));
-            for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = S::fma(S::spread(rows.wrapping_add(n * width + d)), column, *sum);
+            let mut columns = [S::splat(0.0); BLOCKS];
+            for i in 0..BLOCKS {
+                columns[i] = T::load::<S>(blocks[i].wrapping_add(d * LANES));
+            }
+            for n in 0..N {
+                let number = S::spread(rows.wrapping_add(n * width + d));
+                for i in 0..BLOCKS {
+                    sums[n][i] = S::fma(number, columns[i], sums[n][i]);
+                }
             }
         }
         sums
     }
 }
 
-/// `out_n = factor_n sum_j weights_nj value_j` for `VECTORS` vectors of the values.
+/// `out_n += sum_j weights_nj value_j` for `VECTORS` vectors of the values from a column on.
 #[inline(always)]
 unsafe fn weighted<S: Lanes, T: Kept, const N: usize, const VECTORS: usize>(
-    weights: &[f32],
-    row: usize,
+    (weights, row, from): (&[f32], usize, usize),
     keys: Range<usize>,
-    value: impl Fn(usize) -> *const T,
-    factors: &[f32; N],
-    out: *mut f32,
-    stride: usize,
+    values: &impl Fn(usize) -> *const T,
+    (out, column): (&mut [f32], usize),
+    width: usize,
 ) {
     unsafe {
         let mut sums = [[S::splat(0.0); VECTORS]; N];
-        for j in keys {
-            let from = value(j);
-            let mut values = [S::splat(0.0); VECTORS];
-            for (v, value) in values.iter_mut().enumerate() {
-                *value = T::load::<S>(from.wrapping_add(v * LANES));
+        let out = out.as_mut_ptr().wrapping_add(column);
+        for n in 0..N {
+            for v in 0..VECTORS {
+                sums[n][v] = S::load(out.wrapping_add(n * width + v * LANES));
             }
-            for (n, sums) in sums.iter_mut().enumerate() {
-                let weight = S::spread(weights.as_ptr().wrapping_add(n * row + j));
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum = S::fma(weight, value, *sum);
+        }
+        let mut j = keys.start;
+        while j < keys.end {
+            let rows = values(j / BLOCK).wrapping_add(column);
+            let end = keys.end.min((j / BLOCK + 1) * BLOCK);
+            while j < end {
+                let at = rows.wrapping_add(j % BLOCK * width);
+                let mut values = [S::splat(0.0); VECTORS];
+                for v in 0..VECTORS {
+                    values[v] = T::load::<S>(at.wrapping_add(v * LANES));
                 }
-            }
-        }
-        for (n, sums) in sums.iter().enumerate() {
-            for (v, sum) in sums.iter().enumerate() {
-                S::store(out.add(n * stride + v * LANES), S::mul(*sum, S::splat(factors[n])));
-            }
-        }
-    }
-}
-
-/// What the backward pass of one head of one sequence works on. Rows are as long as the padded width; beyond the width
-/// they are zero.
-#[derive(Default)]
-pub struct Backward {
-    width: usize,
-    scale: f32,
-    window: usize,
-    /// Keys and values by row `[T, padded]`, and transposed in blocks `[T / BLOCK, padded, BLOCK]`.
-    keys: Vec<f32>,
-    keys_transposed: Vec<f32>,
-    values_transposed: Vec<f32>,
-    /// Gradients by row.
-    pub key_grads: Vec<f32>,
-    pub value_grads: Vec<f32>,
-    /// Scratch: weights and their gradients `[N, T]`.
-    weights: Vec<f32>,
-    weight_grads: Vec<f32>,
-}
-
-impl Backward {
-    /// Begins with a sequence's keys and values, given row by row.
-    pub fn begin<'a>(
-        &mut self,
-        width: usize,
-        (scale, window): (f32, usize),
-        rows: impl ExactSizeIterator<Item = (&'a [f32], &'a [f32])>,
-    ) {
-        (self.width, self.scale, self.window) = (width, scale, window);
-        let (padded, count) = (padded(width), rows.len());
-        let blocked = count.div_ceil(BLOCK) * BLOCK;
-        for (buffer, len) in [
-            (&mut self.keys, count),
-            (&mut self.keys_transposed, blocked),
-            (&mut self.values_transposed, blocked),
-            (&mut self.key_grads, count),
-            (&mut self.value_grads, count),
-        ] {
-            buffer.clear();
-            buffer.resize(len * padded, 0.0);
-        }
-        for buffer in [&mut self.weights, &mut self.weight_grads] {
-            buffer.resize(TILE * blocked, 0.0);
-        }
-        for (j, (key, value)) in rows.enumerate() {
-            self.keys[j * padded..][..width].copy_from_slice(key);
-            let at = j / BLOCK * padded * BLOCK + j % BLOCK;
-            for d in 0..width {
-                self.keys_transposed[at + d * BLOCK] = key[d];
-                self.values_transposed[at + d * BLOCK] = value[d];
-            }
-        }
-    }
-
-    /// Adds what some queries (`[N, padded]`, of rows in ascending order, seeing `seen` keys each) give to the keys'
-    /// and values' gradients, and writes the queries' own. With `s = scale q k`, `p = exp(s - log_sum)`:
-    /// `dv_j += p_j do`, `dp_j = do v_j`, `ds_j = scale p_j (dp_j - do o)`, `dq = sum_j ds_j k_j`, `dk_j += ds_j q`.
-    pub fn add(&mut self, tile: &Tile<'_>, query_grads: &mut [f32]) {
-        let (count, padded) = (tile.seen.len(), padded(self.width));
-        assert!((1..=TILE).contains(&count) && tile.seen.is_sorted() && tile.seen[0] > 0);
-        assert!(tile.seen[count - 1] * padded <= self.keys.len());
-        assert!([tile.queries.len(), tile.grads.len(), query_grads.len()] == [count * padded; 3]);
-        assert!(tile.log_sums.len() == count && tile.centers.len() == count);
-        // Safety: the instruction set was detected, and all lengths were checked.
-        unsafe { backward_of(self, tile, query_grads) }
-    }
-}
-
-/// Some queries of one head, with the gradients of their outputs.
-pub struct Tile<'a> {
-    pub queries: &'a [f32],
-    pub grads: &'a [f32],
-    pub seen: &'a [usize],
-    pub log_sums: &'a [f32],
-    /// `sum_d do_d o_d` of each query.
-    pub centers: &'a [f32],
-}
-
-dispatched!(
-    fn backward_of(state: &mut Backward, tile: &Tile<'_>, out: &mut [f32]) = backward_body
-);
-
-#[inline(always)]
-unsafe fn backward_body<S: Lanes>(state: &mut Backward, tile: &Tile<'_>, out: &mut [f32]) {
-    unsafe {
-        match tile.seen.len() {
-            1 => backward_tile::<S, 1>(state, tile, out),
-            2 => backward_tile::<S, 2>(state, tile, out),
-            3 => backward_tile::<S, 3>(state, tile, out),
-            4 => backward_tile::<S, 4>(state, tile, out),
-            5 => backward_tile::<S, 5>(state, tile, out),
-            _ => backward_tile::<S, 6>(state, tile, out),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn backward_tile<S: Lanes, const N: usize>(state: &mut Backward, tile: &Tile<'_>, out: &mut [f32]) {
-    unsafe {
-        let padded = padded(state.width);
-        let longest = tile.seen[N - 1];
-        let row = longest.div_ceil(BLOCK) * BLOCK;
-        let begin = |query: usize| tile.seen[query].saturating_sub(state.window);
-        let first_key = begin(0);
-        let first_vector = first_key / BLOCK * BLOCK;
-        let begins: [usize; N] = std::array::from_fn(begin);
-        let scale = S::splat(state.scale);
-        let (weights, grads) = (state.weights.as_mut_ptr(), state.weight_grads.as_mut_ptr());
-        for at in (first_vector..row).step_by(BLOCK) {
-            let scores =
-                products::<S, f32, N>(tile.queries.as_ptr(), padded, state.keys_transposed.as_ptr().add(at * padded));
-            let dp =
-                products::<S, f32, N>(tile.grads.as_ptr(), padded, state.values_transposed.as_ptr().add(at * padded));
-            for n in 0..N {
-                let p = exp::<S>(S::sub(S::mul(scores[n], scale), S::splat(tile.log_sums[n])));
-                let ds = S::mul(S::mul(p, S::sub(dp[n], S::splat(tile.centers[n]))), scale);
-                S::store(weights.add(n * row + at), p);
-                S::store(grads.add(n * row + at), ds);
+                for n in 0..N {
+                    let weight = S::spread(weights.as_ptr().wrapping_add(n * row + j - from));
+                    for v in 0..VECTORS {
+                        sums[n][v] = S::fma(weight, values[v], sums[n][v]);
+                    }
+                }
+                j += 1;
             }
         }
         for n in 0..N {
-            for buffer in [&mut state.weights, &mut state.weight_grads] {
-                buffer[n * row + first_vector..n * row + begins[n]].fill(0.0);
-                buffer[n * row + tile.seen[n]..(n + 1) * row].fill(0.0);
-            }
-        }
-        let ones = [1.0; N];
-        for column in (0..padded).step_by(LANES) {
-            let keys = state.keys.as_ptr().add(column);
-            let out = out.as_mut_ptr().add(column);
-            weighted::<S, f32, N, 1>(
-                &state.weight_grads,
-                row,
-                first_key..longest,
-                |j| keys.add(j * padded),
-                &ones,
-                out,
-                padded,
-            );
-        }
-        for (sums, weights, rows) in [
-            (&mut state.key_grads, &state.weight_grads, tile.queries),
-            (&mut state.value_grads, &state.weights, tile.grads),
-        ] {
-            for j in first_key..longest {
-                for column in (0..padded).step_by(LANES) {
-                    let to = sums.as_mut_ptr().add(j * padded + column);
-                    let mut sum = S::load(to);
-                    for n in 0..N {
-                        let weight = S::spread(weights.as_ptr().wrapping_add(n * row + j));
-                        sum = S::fma(weight, S::load(rows.as_ptr().add(n * padded + column)), sum);
-                    }
-                    S::store(to, sum);
-                }
+            for v in 0..VECTORS {
+                S::store(out.wrapping_add(n * width + v * LANES), sums[n][v]);
             }
         }
     }

@@ -21,6 +21,8 @@ pub const PANEL: usize = 2 * LANES;
 /// numbers (of any alignment).
 pub unsafe trait Lanes: Copy {
     type V: Copy;
+    /// Vectors that registers hold.
+    const HELD: usize;
     unsafe fn splat(x: f32) -> Self::V;
     /// One number in memory.
     #[inline(always)]
@@ -75,6 +77,7 @@ pub struct Avx512;
 #[cfg(target_arch = "x86_64")]
 unsafe impl Lanes for Avx512 {
     type V = __m512;
+    const HELD: usize = 32;
     #[inline(always)]
     unsafe fn splat(x: f32) -> __m512 {
         unsafe { _mm512_set1_ps(x) }
@@ -166,6 +169,7 @@ macro_rules! both {
 #[cfg(target_arch = "x86_64")]
 unsafe impl Lanes for Avx2 {
     type V = [__m256; 2];
+    const HELD: usize = 8;
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self::V {
         unsafe { [_mm256_set1_ps(x); 2] }
@@ -256,6 +260,7 @@ pub struct Portable;
 
 unsafe impl Lanes for Portable {
     type V = [f32; LANES];
+    const HELD: usize = 8;
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self::V {
         [x; LANES]

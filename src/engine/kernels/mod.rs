@@ -6,6 +6,7 @@
 //! each number is one chain of additions in a fixed order. So sampler and trainer agree bit for bit.
 
 pub mod attention;
+pub mod attention_backward;
 pub mod buffer;
 pub mod codes;
 mod factors;

@@ -9,9 +9,8 @@
 use rayon::prelude::*;
 
 use super::fallback;
-use crate::engine::kernels::attention::{
-    BLOCK, Backward, Kept, Queries, TILE, Tile, attend as attend_tile, block_len, padded, put,
-};
+use crate::engine::kernels::attention::{BLOCK, Kept, Queries, TILE, block_len, padded, put};
+use crate::engine::kernels::attention_backward::{Backward, Tile};
 use crate::engine::kernels::buffer::Buffer;
 
 /// Head counts and width of one attention layer, and what it looks at.
@@ -95,27 +94,31 @@ pub fn attend<T: Kept>(rows: &[f32], heads: Heads, blocks: &[T], seen: &[Seen<'_
     assert_eq!(rows.len(), seen.len() * heads.row(), "rows and positions do not fit");
     let width = heads.query_row();
     let mut result = Attended { out: Buffer::new(seen.len() * width), log_sums: Buffer::new(seen.len() * heads.query) };
-    // Rows of one sequence stand next to each other; up to a tile of them are computed together.
+    // Rows of one sequence stand next to each other; the tiles of some of them go through its keys together.
     let (_, most) = heads.tile();
-    let mut tiles = Vec::with_capacity(seen.len());
+    let mut groups = Vec::with_capacity(seen.len());
     let (mut out, mut log_sums) = (&mut result.out[..], &mut result.log_sums[..]);
-    let mut first = 0;
+    let (mut first, mut tiles) = (0, 0);
     while first < seen.len() {
         let same = |row: &Seen<'_>| std::ptr::eq(row.blocks, seen[first].blocks);
-        let count = seen[first..].iter().take(most).take_while(|row| same(row)).count();
+        let scores = TILE * size_of::<f32>() * seen[first].seen.next_multiple_of(BLOCK);
+        let rows = most * (SCORES_BYTES / scores).clamp(1, TILES_TOGETHER);
+        let count = seen[first..].iter().take(rows).take_while(|row| same(row)).count();
         let (own_out, rest) = out.split_at_mut(count * width);
         let (own_sums, rest_sums) = log_sums.split_at_mut(count * heads.query);
         (out, log_sums) = (rest, rest_sums);
-        tiles.push((first, count, own_out, own_sums));
+        groups.push((first, count, own_out, own_sums));
         first += count;
+        tiles += count.div_ceil(most);
     }
-    let per_task = 8;
-    tiles.par_iter_mut().with_min_len(per_task).for_each_init(Scratch::default, |scratch, tile| {
-        let (first, count, out, log_sums) = tile;
+    // As much work as is worth a task.
+    let per_task = (TILES_TOGETHER * groups.len() / tiles.max(1)).max(1);
+    groups.par_iter_mut().with_min_len(per_task).for_each_init(Scratch::default, |scratch, group| {
+        let (first, count, out, log_sums) = group;
         let own = (&rows[*first * heads.row()..][..*count * heads.row()], &seen[*first..][..*count]);
         scratch.attend(own, heads, blocks, out, log_sums);
     });
-    drop(tiles);
+    drop(groups);
     result
 }
 
@@ -128,6 +131,12 @@ pub fn cached_attention<T: Kept>(rows: &[f32], heads: Heads, cache: &mut [T], se
     attend(rows, heads, cache, seen).out
 }
 
+/// Tiles that go through the keys of a sequence together, and bytes that their scores may take.
+const TILES_TOGETHER: usize = 8;
+const SCORES_BYTES: usize = 2 << 20;
+/// Bytes of keys, or of values, that tiles go through at a time: so many stay near the processor.
+const NEAR_BYTES: usize = 64 << 10;
+
 /// Memory of one thread.
 #[derive(Default)]
 struct Scratch {
@@ -135,10 +144,12 @@ struct Scratch {
     seen: Vec<usize>,
     scores: Vec<f32>,
     out: Vec<f32>,
+    inverses: Vec<f32>,
     log_sums: Vec<f32>,
 }
 
 impl Scratch {
+    /// Attention of rows of one sequence.
     fn attend<T: Kept>(
         &mut self,
         (rows, seen): (&[f32], &[Seen<'_>]),
@@ -147,8 +158,8 @@ impl Scratch {
         out: &mut [f32],
         log_sums: &mut [f32],
     ) {
-        let (width, (together, _)) = (heads.width, heads.tile());
-        for first in (0..heads.query).flat_map(|h| (h.is_multiple_of(heads.group())).then_some(h)) {
+        let (width, (together, most)) = (heads.width, heads.tile());
+        for first in (0..heads.query).step_by(heads.group()) {
             for begin in (first..first + heads.group()).step_by(together) {
                 let end = (begin + together).min(first + heads.group());
                 self.queries.clear();
@@ -157,7 +168,7 @@ impl Scratch {
                     self.queries.extend_from_slice(&row[begin * width..end * width]);
                     self.seen.extend(std::iter::repeat_n(seen.seen, end - begin));
                 }
-                let queries = Queries {
+                let whole = Queries {
                     width,
                     blocks,
                     first: first / heads.group() * block_len(width),
@@ -168,17 +179,69 @@ impl Scratch {
                     scale: heads.scale,
                     window: heads.window,
                 };
+                let tiles: Vec<Queries<'_, T>> = whole.tiles(most * (end - begin)).collect();
+                self.out.clear();
                 self.out.resize(self.seen.len() * padded(width), 0.0);
-                self.log_sums.resize(self.seen.len(), 0.0);
-                attend_tile(&queries, &mut self.scores, &mut self.out, &mut self.log_sums);
-                for (i, (got, log_sum)) in self.out.chunks_exact(padded(width)).zip(&self.log_sums).enumerate() {
+                for sums in [&mut self.inverses, &mut self.log_sums] {
+                    sums.resize(self.seen.len(), 0.0);
+                }
+                attend_tiles(&tiles, &mut self.scores, &mut self.out, (&mut self.inverses, &mut self.log_sums));
+                let sums = self.inverses.iter().zip(&self.log_sums);
+                for (i, (got, (inverse, log_sum))) in self.out.chunks_exact(padded(width)).zip(sums).enumerate() {
                     let (row, head) = (i / (end - begin), begin + i % (end - begin));
-                    out[row * heads.query_row() + head * width..][..width].copy_from_slice(&got[..width]);
+                    let to = &mut out[row * heads.query_row() + head * width..][..width];
+                    to.iter_mut().zip(got).for_each(|(to, got)| *to = got * inverse);
                     log_sums[row * heads.query + head] = *log_sum;
                 }
             }
         }
     }
+}
+
+/// Tiles of queries of one head over the same keys: sums of weighted values, what divides them, and the logarithms of the
+/// normalisers.
+fn attend_tiles<T: Kept>(
+    tiles: &[Queries<'_, T>],
+    scores: &mut Vec<f32>,
+    out: &mut [f32],
+    (inverses, log_sums): (&mut [f32], &mut [f32]),
+) {
+    let Some(last) = tiles.last() else { return };
+    let width = last.width;
+    // A tile by itself has nobody to share with.
+    let near = (NEAR_BYTES / (size_of::<T>() * width) / BLOCK * BLOCK).max(BLOCK);
+    let step = if tiles.len() == 1 { last.row() } else { near };
+    let ranges = || (0..last.row()).step_by(step).map(|start| start..start + step);
+    let lengths: Vec<usize> = tiles.iter().map(|tile| tile.seen.len() * tile.row()).collect();
+    let all = lengths.iter().sum();
+    scores.resize(scores.len().max(all), 0.0);
+    let mut scores = chunks(&mut scores[..all], lengths.iter().copied());
+    let counts = || tiles.iter().map(|tile| tile.seen.len());
+    let mut outs = chunks(out, counts().map(|count| count * padded(width)));
+    for keys in ranges() {
+        for (tile, scores) in tiles.iter().zip(&mut scores) {
+            tile.score(keys.clone(), scores);
+        }
+    }
+    let sums = chunks(inverses, counts()).into_iter().zip(chunks(log_sums, counts()));
+    for ((tile, scores), (inverses, log_sums)) in tiles.iter().zip(&mut scores).zip(sums) {
+        tile.weights(scores, inverses, log_sums);
+    }
+    for keys in ranges() {
+        for ((tile, weights), out) in tiles.iter().zip(&scores).zip(&mut outs) {
+            tile.weigh(keys.clone(), weights, out);
+        }
+    }
+}
+
+/// Pieces of the given lengths, one behind the other.
+fn chunks(mut all: &mut [f32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+    let piece = |length| {
+        let (piece, rest) = std::mem::take(&mut all).split_at_mut(length);
+        all = rest;
+        piece
+    };
+    lengths.map(piece).collect()
 }
 
 /// Attention over whole sequences side by side; sequence `s` is the rows `boundaries[s]..boundaries[s + 1]` of
@@ -265,33 +328,28 @@ impl Pass<'_> {
         let value_at = key_at + heads.key_value_row();
         let pairs = range.clone().map(|r| (&row(r)[key_at..][..width], &row(r)[value_at..][..width]));
         state.begin(width, (heads.scale, heads.window), pairs);
-        let mut out = Buffer::new(range.len() * (group + 2) * padded);
-        let mut own = TileMemory::default();
-        for first in range.clone().step_by(most) {
-            let last = (first + most).min(range.end);
-            for begin in (0..group).step_by(together) {
-                let members = begin..(begin + together).min(group);
-                own.clear();
-                for r in first..last {
-                    for member in members.clone() {
-                        let at = head * group + member;
-                        own.push(self, r, at, r + 1 - range.start);
+        let centers = self.centers(range.clone(), head);
+        let mut out = Buffer::zeros(range.len() * (group + 2) * padded);
+        let (mut own, mut query_grads) = (TileMemory::default(), Vec::new());
+        for start in (0..range.len()).step_by(state.keys_at_a_time()) {
+            let keys = start..start + state.keys_at_a_time();
+            // Rows before these keys see none of them.
+            for first in (start / most * most..range.len()).step_by(most) {
+                for begin in (0..group).step_by(together) {
+                    let members = || begin..(begin + together).min(group);
+                    let places =
+                        || (first..(first + most).min(range.len())).flat_map(|r| members().map(move |m| (r, m)));
+                    let grads = |(r, member): (usize, usize)| (r * (group + 2) + member) * padded;
+                    own.clear();
+                    query_grads.clear();
+                    for (r, member) in places() {
+                        let at = (range.start + r, head * group + member);
+                        own.push(self, at, r + 1, centers[r * group + member]);
+                        query_grads.extend_from_slice(&out[grads((r, member))..][..padded]);
                     }
-                }
-                let tile = Tile {
-                    queries: &own.queries,
-                    grads: &own.grads,
-                    seen: &own.seen,
-                    log_sums: &own.log_sums,
-                    centers: &own.centers,
-                };
-                own.query_grads.resize(tile.seen.len() * padded, 0.0);
-                state.add(&tile, &mut own.query_grads);
-                let mut got = own.query_grads.chunks_exact(padded);
-                for r in first..last {
-                    for member in members.clone() {
-                        let to = &mut out[((r - range.start) * (group + 2) + member) * padded..][..padded];
-                        got.next().into_iter().for_each(|g| to.copy_from_slice(g));
+                    state.add(&own.tile(), keys.clone(), &mut query_grads);
+                    for (place, got) in places().zip(query_grads.chunks_exact(padded)) {
+                        out[grads(place)..][..padded].copy_from_slice(got);
                     }
                 }
             }
@@ -303,6 +361,15 @@ impl Pass<'_> {
         }
         out
     }
+
+    /// `sum_d do_d o_d` of each row and query head of a group.
+    fn centers(&self, rows: std::ops::Range<usize>, head: usize) -> Vec<f32> {
+        let (group, width) = (self.heads.group(), self.heads.width);
+        let center =
+            |at: usize| self.grad[at..at + width].iter().zip(&self.out[at..at + width]).map(|(g, o)| g * o).sum();
+        let begin = |r: usize| r * self.heads.query_row() + head * group * width;
+        rows.flat_map(|r| (0..group).map(move |member| begin(r) + member * width)).map(center).collect()
+    }
 }
 
 /// Queries of one tile, with rows filled up with zeros to whole vectors.
@@ -310,7 +377,6 @@ impl Pass<'_> {
 struct TileMemory {
     queries: Vec<f32>,
     grads: Vec<f32>,
-    query_grads: Vec<f32>,
     seen: Vec<usize>,
     log_sums: Vec<f32>,
     centers: Vec<f32>,
@@ -324,18 +390,22 @@ impl TileMemory {
         self.seen.clear();
     }
 
-    fn push(&mut self, pass: &Pass<'_>, row: usize, head: usize, seen: usize) {
+    fn push(&mut self, pass: &Pass<'_>, (row, head): (usize, usize), seen: usize, center: f32) {
         let heads = pass.heads;
         let (width, at) = (heads.width, row * heads.query_row() + head * heads.width);
-        let grad = &pass.grad[at..at + width];
         self.queries.extend_from_slice(&pass.rows[row * heads.row() + head * width..][..width]);
-        self.grads.extend_from_slice(grad);
+        self.grads.extend_from_slice(&pass.grad[at..at + width]);
         let len = self.queries.len().next_multiple_of(padded(width));
         self.queries.resize(len, 0.0);
         self.grads.resize(len, 0.0);
         self.seen.push(seen);
         self.log_sums.push(pass.log_sums[row * heads.query + head]);
-        self.centers.push(grad.iter().zip(&pass.out[at..at + width]).map(|(g, o)| g * o).sum());
+        self.centers.push(center);
+    }
+
+    fn tile(&self) -> Tile<'_> {
+        let Self { queries, grads, seen, log_sums, centers } = self;
+        Tile { queries, grads, seen, log_sums, centers }
     }
 }
 
@@ -385,7 +455,7 @@ mod tests {
         let loss = |rows: &[f64]| -> f64 {
             reference(rows, heads, boundaries).iter().zip(&grad).map(|(o, g)| o * f64::from(*g)).sum()
         };
-        for at in (0..rows.len()).step_by(if rows.len() > 2000 { 37 } else { 1 }) {
+        for at in (0..rows.len()).step_by(if rows.len() > 2000 { 37.max(rows.len() / 50) } else { 1 }) {
             let (mut up, mut down) = (wide.clone(), wide.clone());
             up[at] += 1e-5;
             down[at] -= 1e-5;
@@ -404,6 +474,22 @@ mod tests {
     #[test]
     fn long_sequences_match_float64() {
         check(Heads::new(2, 1, 80), &[0, 35, 36]);
+        // More keys than are gone through at a time.
+        check(Heads::new(3, 1, 64), &[0, 300]);
+        check(Heads { window: 150, ..Heads::new(1, 1, 128) }, &[0, 3, 280]);
+    }
+
+    #[test]
+    fn pieces_of_keys_do_not_show() {
+        for window in [usize::MAX, 290] {
+            let (heads, count) = (Heads { window, ..Heads::new(6, 2, 64) }, 600);
+            let rows = values(8, count * heads.row());
+            let whole = packed_attention(&rows, heads, &[0, count]);
+            // One row at a time takes all of its keys at once.
+            assert_eq!(cached(&rows, heads, (vec![f32::NAN; 1 << 18], 1))[..], whole.out[..]);
+            let [alone, together] = [1, 64].map(|pass| cached(&rows, heads, (vec![0x7fc0_u16; 1 << 18], pass)));
+            assert_eq!(alone, together, "in bf16");
+        }
     }
 
     /// Windows that are shorter than a block, as long, and longer; and a scale of its own.
