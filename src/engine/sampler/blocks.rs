@@ -1,7 +1,7 @@
 //! The blocks of the key-value cache: which are free, and how many users the others have.
 //!
-//! A block with one user may be written. One with several holds a part of a prompt that is complete, and is only read;
-//! it is free again when its last user has given it back.
+//! A block with one user may be written. One with several holds a whole part of a prompt, which is written once, before it
+//! is read; it is free again when its last user has given it back.
 
 /// Hands out blocks and takes them back.
 #[derive(Debug)]
@@ -48,6 +48,11 @@ impl BlockPool {
                 self.free.push(*block);
             }
         }
+    }
+
+    /// Whether nobody has the block.
+    pub fn is_free(&self, block: u32) -> bool {
+        self.users[block as usize] == 0
     }
 
     /// Whether the block has one user, who may write it.

@@ -6,27 +6,34 @@
 //! [`super::choice`] draws.
 //!
 //! A completion is the same whatever runs beside it: a row of a pass depends on its own sequence only, and a draw on
-//! the request's numbers only.
+//! the request's numbers only. So it is the same, too, where a pass that has room for it takes guesses at what comes next
+//! along ([`guesses`]).
 
+mod beginnings;
 mod blocks;
+mod guesses;
 mod schedule;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 pub use crate::job::inference::FinishReason;
+use beginnings::beginnings;
+use guesses::{Known, Reach};
 use schedule::{Group, Part, Schedule, Seat, Start};
 use text::Text;
 
-use super::backend::{Backend, Limits};
+use super::backend::Backend;
 use super::choice::{Choice, Draws};
 use super::cpu::Cpu;
 use super::error::EngineError;
 use super::kernels::attention::BLOCK;
+use super::limits::Limits;
 use super::model::cache::KvCache;
 use super::model::decoder::Decoder;
 use super::random::Stream;
@@ -41,8 +48,11 @@ pub struct Statistics {
     pub prompt_tokens: u64,
     /// Passes that continued completions.
     pub decode_steps: u64,
-    /// Tokens of completions run through the decoder.
+    /// Tokens of completions run through the decoder, guesses among them.
     pub decode_rows: u64,
+    /// Guesses among these, and how many of them were right.
+    pub guessed: u64,
+    pub right: u64,
 }
 
 /// One completion to sample.
@@ -147,23 +157,24 @@ impl<B: Backend> Sampler<'_, B> {
     /// Neighbouring requests with the same prompt.
     fn groups(&self, requests: &[Request]) -> Result<Vec<Group<LogitsRow<B>>>, EngineError> {
         let context = self.decoder.config().max_position_embeddings;
+        let alike = || requests.chunk_by(|a, b| a.prompt == b.prompt && a.tokens == b.tokens);
         let mut groups = Vec::new();
         let mut start = 0;
-        for same in requests.chunk_by(|a, b| a.prompt == b.prompt && a.tokens == b.tokens) {
+        for (same, beginning) in alike().zip(beginnings(alike().map(|same| &same[0].tokens[..]))) {
             let prompt = same[0].tokens.len();
             if prompt == 0 {
                 return Err(EngineError::Internal(String::from("a prompt has no tokens")));
             }
             let limit = (self.spec.max_new_tokens as usize).min(context.saturating_sub(prompt));
-            groups.push(Group::new(start..start + same.len(), prompt, limit));
+            groups.push(Group::new(start..start + same.len(), prompt, limit, beginning));
             start += same.len();
         }
         Ok(groups)
     }
 
-    /// The number in `[0, 1)` that decides a completion's next token.
-    fn uniform(&self, request: &Request, state: &State) -> f64 {
-        self.stream.uniform(request.prompt, request.sample, state.done.tokens.len() as u32)
+    /// The number in `[0, 1)` that decides a completion's token at a place.
+    fn uniform(&self, request: &Request, place: usize) -> f64 {
+        self.stream.uniform(request.prompt, request.sample, place as u32)
     }
 
     /// Takes a drawn token and notes whether that ends the completion, as far as the token itself says.
@@ -178,6 +189,28 @@ impl<B: Backend> Sampler<'_, B> {
         }
         state.over = done.finish == FinishReason::Stop || done.tokens.len() >= limit;
         state.unread = Some(chosen.token);
+    }
+
+    /// Takes the tokens that were drawn behind the newest one and behind guesses, as far as these are right.
+    fn follow<'a>(
+        &self,
+        state: &mut State,
+        limit: usize,
+        guesses: &[u32],
+        mut drawn: impl Iterator<Item = &'a Choice>,
+    ) -> Result<(), EngineError> {
+        let mut guesses = guesses.iter();
+        // Its text may have ended it meanwhile.
+        while !state.over
+            && let Some(choice) = drawn.next()
+        {
+            self.take(state, limit, *choice);
+            if guesses.next() != Some(&choice.token) {
+                break;
+            }
+            self.read(state)?;
+        }
+        Ok(())
     }
 
     /// Adds the newest token to the text, which may end the completion by a stop text.
@@ -210,6 +243,7 @@ struct State {
     over: bool,
     /// The newest token, until it is part of the text.
     unread: Option<u32>,
+    reach: Reach,
 }
 
 impl Active {
@@ -222,7 +256,7 @@ impl Active {
             finish: FinishReason::Length,
             text: String::new(),
         };
-        Self { seat, state: State { done, text: Text::new(), over: false, unread: None } }
+        Self { seat, state: State { done, text: Text::new(), over: false, unread: None, reach: Reach::default() } }
     }
 
     fn has_started(&self) -> bool {
@@ -251,6 +285,8 @@ struct Phase<'a, B: Backend> {
     cache: KvCache<B>,
     /// In the order of their admission.
     active: Vec<Active>,
+    /// What guesses are made from, by the first request of a prompt.
+    known: HashMap<usize, Known>,
     /// By request.
     finished: Vec<Option<Completion>>,
     done: usize,
@@ -285,6 +321,7 @@ impl<'a, B: Backend> Phase<'a, B> {
             schedule: Schedule::new(groups, seats, blocks),
             cache: sampler.decoder.cache(kept, blocks)?,
             active: Vec::new(),
+            known: HashMap::new(),
             finished: vec![None; requests.len()],
             done: 0,
             tokens: 0,
@@ -307,18 +344,23 @@ impl<'a, B: Backend> Phase<'a, B> {
         Ok(self.retire())
     }
 
-    /// One pass of the decoder: the newest token of every started completion, and parts of prompts.
+    /// One pass of the decoder: the newest token of every started completion with guesses behind it, and parts of prompts.
     fn run_pass(&mut self, parts: &[Part]) -> Result<(), EngineError> {
+        let guesses = if parts.is_empty() { self.guesses() } else { Vec::new() };
+        let guessed = |at: usize| guesses.get(at).map_or(&[][..], Vec::as_slice);
         let (sampler, requests, schedule) = (self.sampler, self.requests, &self.schedule);
         let (mut rows, mut uniforms, mut states) = (Vec::new(), Vec::new(), Vec::new());
-        for Active { seat, state } in &mut self.active {
-            if let Some(token) = state.done.tokens.last() {
-                let position = requests[seat.request].tokens.len() + state.done.tokens.len() - 1;
-                rows.push(CachedRow { token: *token, position: position as u32, blocks: seat.table() });
-                uniforms.push(sampler.uniform(&requests[seat.request], state));
-                states.push((state, seat.limit));
+        for (at, Active { seat, state }) in self.active.iter_mut().filter(|active| active.has_started()).enumerate() {
+            let (request, place) = (&requests[seat.request], state.done.tokens.len());
+            let tokens = state.done.tokens.last().into_iter().chain(guessed(at));
+            for (behind, token) in tokens.enumerate() {
+                let position = (request.tokens.len() + place + behind - 1) as u32;
+                rows.push(CachedRow { token: *token, position, blocks: seat.table() });
+                uniforms.push(sampler.uniform(request, place + behind));
             }
+            states.push(state);
         }
+        debug_assert!(rows.iter().all(|row| schedule.is_exclusive(row.blocks[row.position as usize / BLOCK])));
         let continued = rows.len();
         let mut ends = Vec::new();
         for part in parts {
@@ -335,17 +377,49 @@ impl<'a, B: Backend> Phase<'a, B> {
             // Every completion starts from a prompt that was computed before.
             return Ok(());
         }
-        debug_assert!(rows.iter().all(|row| schedule.is_exclusive(row.blocks[row.position as usize / BLOCK])));
         self.statistics.prompt_tokens += (rows.len() - continued) as u64;
         self.statistics.decode_steps += u64::from(continued > 0);
         self.statistics.decode_rows += continued as u64;
-        self.tokens += continued;
         let draws = Draws { spec: sampler.spec, uniforms: &uniforms, logits_bytes: self.limits.logits_bytes };
         // A device computes while the texts of the tokens before are made.
-        let texts = || states.par_iter_mut().try_for_each(|(state, _)| sampler.read(state));
+        let texts = || states.par_iter_mut().try_for_each(|state| sampler.read(state));
         let advanced = sampler.decoder.advance(&mut self.cache, &rows, draws, texts)?;
         let kept = self.end_logits(advanced.hidden.as_ref(), &ends)?;
-        self.take_choices(parts, kept, &advanced.choices)
+        self.take_choices(&guesses, &advanced.choices)?;
+        let mut kept = kept.into_iter();
+        for part in parts {
+            self.schedule.computed(part, if part.is_last { kept.next() } else { None });
+        }
+        Ok(())
+    }
+
+    /// What may come behind the newest tokens of the started completions, as far as a pass has room for it.
+    fn guesses(&mut self) -> Vec<Vec<u32>> {
+        let started = self.active.iter().filter(|active| active.has_started()).count();
+        let mut room = self.limits.few_rows.saturating_sub(started);
+        if room == 0 {
+            return Vec::new();
+        }
+        let (requests, schedule, finished) = (self.requests, &self.schedule, &self.finished);
+        let first = |seat: &Seat| schedule.requests(seat).start;
+        self.known.retain(|prompt, _| self.active.iter().any(|active| first(&active.seat) == *prompt));
+        let guess = |(at, Active { seat, state }): (usize, &mut Active)| {
+            let others = schedule.requests(seat);
+            let known = self.known.entry(others.start).or_insert_with(|| {
+                let mut known = Known::new(&requests[seat.request].tokens);
+                let ended = others.filter_map(|other| Some((other, finished[other].as_ref()?)));
+                ended.for_each(|(other, completion)| known.learn(other, &completion.tokens));
+                known
+            });
+            let tokens = &state.done.tokens;
+            known.learn(seat.request, tokens);
+            // The last token that it may have is not read.
+            let most = room.div_ceil(started - at).min(seat.limit - tokens.len() - 1).min(state.reach.next());
+            let guessed = known.guess(seat.request, most).to_vec();
+            room -= guessed.len();
+            guessed
+        };
+        self.active.iter_mut().filter(|active| active.has_started()).enumerate().map(guess).collect()
     }
 
     /// The logits of rows at which prompts end.
@@ -360,21 +434,34 @@ impl<'a, B: Backend> Phase<'a, B> {
         Ok(kept)
     }
 
-    /// Gives every started completion its token, unless its text has ended it meanwhile, and prompts their logits.
-    fn take_choices(&mut self, parts: &[Part], kept: Vec<LogitsRow<B>>, choices: &[Choice]) -> Result<(), EngineError> {
+    /// Gives every started completion its tokens.
+    fn take_choices(&mut self, guesses: &[Vec<u32>], choices: &[Choice]) -> Result<(), EngineError> {
         let sampler = self.sampler;
         let started: Vec<&mut Active> = self.active.iter_mut().filter(|active| active.has_started()).collect();
-        started.into_par_iter().zip(choices).try_for_each(|(Active { seat, state }, choice)| {
-            if state.over {
-                return Ok(());
-            }
-            sampler.take(state, seat.limit, *choice);
-            if state.over || !B::IS_ASYNCHRONOUS { sampler.read(state) } else { Ok(()) }
-        })?;
-        let mut kept = kept.into_iter();
-        for part in parts {
-            self.schedule.computed(part, if part.is_last { kept.next() } else { None });
+        let mut choices = choices;
+        let mut drawn = Vec::with_capacity(started.len());
+        for at in 0..started.len() {
+            let guesses = guesses.get(at).map_or(&[][..], Vec::as_slice);
+            let (own, rest) = choices.split_at(1 + guesses.len());
+            drawn.push((guesses, own));
+            choices = rest;
         }
+        let take = |(Active { seat, state }, (guesses, own)): (&mut Active, (&[u32], &[Choice]))| {
+            let before = state.done.tokens.len();
+            sampler.follow(state, seat.limit, guesses, own.iter())?;
+            if state.over || !B::IS_ASYNCHRONOUS {
+                sampler.read(state)?;
+            }
+            let taken = state.done.tokens.len() - before;
+            let right = taken.saturating_sub(1);
+            state.reach.learn(guesses.len(), right);
+            Ok::<_, EngineError>([taken, guesses.len(), right])
+        };
+        let sum = |a: [usize; 3], b: [usize; 3]| Ok(std::array::from_fn(|at| a[at] + b[at]));
+        let [taken, guessed, right] = started.into_par_iter().zip(drawn).map(take).try_reduce(|| [0; 3], sum)?;
+        self.tokens += taken;
+        self.statistics.guessed += guessed as u64;
+        self.statistics.right += right as u64;
         Ok(())
     }
 
@@ -394,8 +481,7 @@ impl<'a, B: Backend> Phase<'a, B> {
         // Rows of the same logits, which stand next to each other, are drawn from at once.
         for same in starting.chunk_by_mut(|a, b| Arc::ptr_eq(&a.1.logits, &b.1.logits)) {
             let rows: Vec<u32> = same.iter().map(|(_, logits)| logits.row).collect();
-            let uniform =
-                |(active, _): &(&mut Active, _)| sampler.uniform(&requests[active.seat.request], &active.state);
+            let uniform = |(active, _): &(&mut Active, _)| sampler.uniform(&requests[active.seat.request], 0);
             let uniforms: Vec<f64> = same.iter().map(uniform).collect();
             let choices = sampler.decoder.draw(&same[0].1.logits, &rows, sampler.spec, &uniforms)?;
             same.par_iter_mut().zip(choices).try_for_each(|((active, _), choice)| {

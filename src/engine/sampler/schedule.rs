@@ -1,7 +1,7 @@
 //! Which completion runs when, and in which blocks of the cache its keys and values lie. Numbers only, no model.
 //!
 //! Completions that continue the same prompt are a group. Its prompt is computed once; the blocks that it fills are
-//! shared by all of its completions. The block that it fills in part is copied for each completion, which writes on in
+//! shared by all of its completions, and with prompts that begin alike ([`beginnings`](super::beginnings)). The block that it fills in part is copied for each completion, which writes on in
 //! it, but for the last one, to which the prompt's own blocks go over.
 //!
 //! A completion is admitted when there is a seat for it and free blocks for the longest that it can become, together
@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use super::beginnings::Held;
 use super::blocks::BlockPool;
 use crate::engine::kernels::attention::BLOCK;
 
@@ -22,6 +23,8 @@ pub struct Group<L> {
     prompt: usize,
     /// The most tokens that a completion may have, at least one.
     limit: usize,
+    /// The numbers of the blocks that it may share with other prompts.
+    beginning: Vec<u32>,
     /// The prompt's blocks, from the admission of the first completion to the start of the last.
     table: Vec<u32>,
     /// Tokens of the prompt that are in the cache.
@@ -32,8 +35,8 @@ pub struct Group<L> {
 
 impl<L> Group<L> {
     /// A group whose completions have at most `limit` tokens, of a prompt that is not empty.
-    pub fn new(requests: Range<usize>, prompt: usize, limit: usize) -> Self {
-        Self { requests, prompt, limit: limit.max(1), table: Vec::new(), computed: 0, logits: None }
+    pub fn new(requests: Range<usize>, prompt: usize, limit: usize, beginning: Vec<u32>) -> Self {
+        Self { requests, prompt, limit: limit.max(1), beginning, table: Vec::new(), computed: 0, logits: None }
     }
 
     /// Blocks that its first completion needs to run when nothing else does.
@@ -117,6 +120,7 @@ pub struct Part {
 pub struct Schedule<L> {
     groups: Vec<Group<L>>,
     pool: BlockPool,
+    held: Held,
     free_seats: usize,
     /// What is admitted next.
     next_group: usize,
@@ -129,7 +133,8 @@ impl<L: Clone> Schedule<L> {
     /// A schedule of groups whose ranges of requests follow on each other.
     pub fn new(groups: Vec<Group<L>>, seats: usize, blocks: usize) -> Self {
         let next_request = groups.first().map_or(0, |group| group.requests.start);
-        Self { groups, pool: BlockPool::new(blocks), free_seats: seats, next_group: 0, next_request, filling: 0 }
+        let (pool, held) = (BlockPool::new(blocks), Held::new(blocks));
+        Self { groups, pool, held, free_seats: seats, next_group: 0, next_request, filling: 0 }
     }
 
     /// Admits the next request, if there is one, a seat for it, and blocks.
@@ -140,12 +145,21 @@ impl<L: Clone> Schedule<L> {
         }
         let request = self.next_request;
         let is_last = request + 1 == group.requests.end;
-        let of_prompt = if request == group.requests.start { group.prompt_blocks() } else { 0 };
-        let mut blocks = self.pool.take(of_prompt + group.own_blocks(is_last))?;
-        let table = blocks.split_off(of_prompt);
-        if of_prompt > 0 {
-            group.table = blocks;
-        }
+        let own = group.own_blocks(is_last);
+        let table = if request == group.requests.start {
+            // What another prompt has of its beginning is computed before it, in this pass at the latest.
+            let mut begun = self.held.of(&group.beginning);
+            let mut rest = self.pool.take(group.prompt_blocks() - begun.len() + own)?;
+            self.pool.share(&begun);
+            group.computed = begun.len() * BLOCK;
+            let table = rest.split_off(rest.len() - own);
+            begun.append(&mut rest);
+            self.held.add(&group.beginning, &begun);
+            group.table = begun;
+            table
+        } else {
+            self.pool.take(own)?
+        };
         let seat = Seat { request, limit: group.limit, group: self.next_group, table };
         self.free_seats -= 1;
         self.next_request += 1;
@@ -203,10 +217,17 @@ impl<L: Clone> Schedule<L> {
     /// Takes back the seat and the blocks of a completion that has ended.
     pub fn leave(&mut self, seat: &Seat) {
         self.pool.give_back(&seat.table);
+        let free = seat.table.iter().filter(|block| self.pool.is_free(**block));
+        free.for_each(|block| self.held.forget(*block));
         self.free_seats += 1;
     }
 
-    /// Whether a block may be written.
+    /// The requests that continue the prompt of a completion.
+    pub fn requests(&self, seat: &Seat) -> Range<usize> {
+        self.groups[seat.group].requests.clone()
+    }
+
+    /// Whether a completion may write a block.
     pub fn is_exclusive(&self, block: u32) -> bool {
         self.pool.is_exclusive(block)
     }
@@ -217,13 +238,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::sampler::beginnings::beginnings;
 
-    /// What a place of the cache holds: group, request (none for the prompt), position.
-    type Cell = Option<(usize, Option<usize>, usize)>;
+    /// What a place of the cache holds: of prompts their tokens up to there, of completions request and position.
+    type Cell = Option<Result<Vec<u32>, (usize, usize)>>;
 
     /// A cache that remembers who wrote what, and completions that end as they are told to.
     struct Simulation {
         schedule: Schedule<usize>,
+        prompts: Vec<Vec<u32>>,
         cells: Vec<[Cell; BLOCK]>,
         /// Completions under way, with the number of their tokens.
         active: Vec<(Seat, usize)>,
@@ -234,12 +257,24 @@ mod tests {
     impl Simulation {
         fn write(&mut self, table: &[u32], position: usize, cell: Cell) {
             let block = table[position / BLOCK];
-            assert!(self.schedule.is_exclusive(block), "a shared block is written");
-            self.cells[block as usize][position % BLOCK] = cell;
+            let place = &mut self.cells[block as usize][position % BLOCK];
+            // A prompt's beginning may have others who wait for it.
+            assert!(self.schedule.is_exclusive(block) || place.is_none(), "what others read is written");
+            *place = cell;
         }
 
         fn read(&self, table: &[u32], position: usize) -> Cell {
-            self.cells[table[position / BLOCK] as usize][position % BLOCK]
+            self.cells[table[position / BLOCK] as usize][position % BLOCK].clone()
+        }
+
+        fn prompt(&self, group: usize, position: usize) -> Cell {
+            Some(Ok(self.prompts[group][..=position].to_vec()))
+        }
+
+        /// Nobody knows what a free block holds.
+        fn wipe(&mut self) {
+            let users = self.schedule.pool.users().iter();
+            users.zip(&mut self.cells).filter(|(users, _)| **users == 0).for_each(|(_, cell)| *cell = EMPTY);
         }
 
         fn step(&mut self, budget: usize) {
@@ -252,17 +287,20 @@ mod tests {
             for part in parts {
                 let table = self.schedule.prompt_table(&part).to_vec();
                 self.prompt_rows += part.positions.len();
-                part.positions.clone().for_each(|at| self.write(&table, at, Some((part.group, None, at))));
+                part.positions.clone().for_each(|at| self.write(&table, at, self.prompt(part.group, at)));
+                let before = self.schedule.groups[part.group].computed;
+                (0..before).for_each(|at| assert_eq!(self.read(&table, at), self.prompt(part.group, at)));
                 self.schedule.computed(&part, part.is_last.then_some(part.group));
             }
             let mut active = std::mem::take(&mut self.active);
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens > 0) {
                 let prompt = self.schedule.groups[seat.group].prompt;
                 let newest = prompt + *tokens - 1;
-                self.write(seat.table(), newest, Some((seat.group, Some(seat.request), newest)));
+                self.write(seat.table(), newest, Some(Err((seat.request, newest))));
                 for at in 0..=newest {
-                    let writer = (at >= prompt).then_some(seat.request);
-                    assert_eq!(self.read(seat.table(), at), Some((seat.group, writer, at)));
+                    let own = Some(Err((seat.request, at)));
+                    let expected = if at < prompt { self.prompt(seat.group, at) } else { own };
+                    assert_eq!(self.read(seat.table(), at), expected);
                 }
                 *tokens += 1;
             }
@@ -271,7 +309,7 @@ mod tests {
                 assert_eq!(start.logits, seat.group);
                 if let Some((from, to)) = start.copy {
                     assert!(self.schedule.is_exclusive(to));
-                    self.cells[to as usize] = self.cells[from as usize];
+                    self.cells[to as usize] = self.cells[from as usize].clone();
                 }
                 *tokens = 1;
             }
@@ -283,6 +321,7 @@ mod tests {
                 !over
             });
             self.active = active;
+            self.wipe();
             self.check_users();
         }
 
@@ -297,12 +336,27 @@ mod tests {
         }
     }
 
-    /// Groups of (completions, tokens of the prompt, limit), and how much of its limit each completion uses.
-    fn simulate(sizes: &[(usize, usize, usize)], shares: &[f64], seats: usize, spare: usize, budget: usize) {
+    const EMPTY: [Cell; BLOCK] = [const { None }; BLOCK];
+
+    /// Groups of (completions, tokens of the prompt, limit), how much of its limit each completion uses, and how many tokens of
+    /// each prompt are those of all. Returns the prompt rows that were computed.
+    fn simulate(
+        sizes: &[(usize, usize, usize)],
+        shares: &[f64],
+        alike: usize,
+        (seats, spare, budget): (usize, usize, usize),
+    ) -> usize {
         let mut groups = Vec::new();
         let mut lengths = Vec::new();
-        for (completions, prompt, limit) in sizes {
-            groups.push(Group::new(lengths.len()..lengths.len() + completions, *prompt, *limit));
+        let token = |group: usize, at: usize| if at < alike { at as u32 } else { 1000 + group as u32 };
+        let prompts: Vec<Vec<u32>> = sizes
+            .iter()
+            .enumerate()
+            .map(|(group, (_, prompt, _))| (0..*prompt).map(|at| token(group, at)).collect())
+            .collect();
+        let beginnings = beginnings(prompts.iter().map(Vec::as_slice));
+        for ((completions, prompt, limit), beginning) in sizes.iter().zip(beginnings) {
+            groups.push(Group::new(lengths.len()..lengths.len() + completions, *prompt, *limit, beginning));
             let length = |at: usize| 1 + (shares[at % shares.len()] * (*limit as f64 - 1.0)) as usize;
             lengths.extend((lengths.len()..lengths.len() + completions).map(length));
         }
@@ -310,7 +364,8 @@ mod tests {
         let blocks = (alone + spare).min(blocks_at_most(&groups, seats).max(alone));
         let mut simulation = Simulation {
             schedule: Schedule::new(groups, seats, blocks),
-            cells: vec![[None; BLOCK]; blocks],
+            prompts,
+            cells: vec![EMPTY; blocks],
             active: Vec::new(),
             lengths,
             prompt_rows: 0,
@@ -322,9 +377,9 @@ mod tests {
             steps += 1;
             assert!(steps <= most_steps, "a step neither computes nor draws");
         }
-        assert_eq!(simulation.prompt_rows, sizes.iter().map(|(_, prompt, _)| prompt).sum::<usize>());
         assert_eq!(simulation.schedule.pool.free(), blocks);
         assert_eq!(simulation.schedule.free_seats, seats);
+        simulation.prompt_rows
     }
 
     proptest! {
@@ -335,29 +390,42 @@ mod tests {
         fn completions_never_meet_in_a_block_and_leave_none_behind(
             sizes in prop::collection::vec((1..7_usize, 1..60_usize, 1..40_usize), 1..8),
             shares in prop::collection::vec(0.0..=1.0_f64, 1..20),
-            seats in 1..9_usize,
-            spare in 0..40_usize,
-            budget in 1..80_usize,
+            alike in 0..70_usize,
+            room in (1..9_usize, 0..40_usize, 1..80_usize),
         ) {
-            simulate(&sizes, &shares, seats, spare, budget);
+            let rows = simulate(&sizes, &shares, alike, room);
+            let all: usize = sizes.iter().map(|(_, prompt, _)| prompt).sum();
+            let fits = if alike < BLOCK { rows == all } else { rows <= all };
+            prop_assert!(fits);
         }
     }
 
     #[test]
+    fn prompts_that_begin_alike_compute_that_once() {
+        // 40 of 45 tokens are those of all, which are two whole blocks.
+        let rows = |seats| simulate(&[(2, 45, 4), (1, 45, 4), (3, 40, 4), (1, 33, 4)], &[1.0], 40, (seats, 99, 30));
+        assert_eq!(rows(7), 45 + 13 + 8 + 1);
+        // Where one is over before the next begins, nothing is left of it.
+        assert_eq!(rows(1), 45 + 45 + 40 + 33);
+    }
+
+    #[test]
     fn prompts_that_end_with_a_block_and_completions_of_one_token_need_no_more_than_they_use() {
-        let alone = |completions, prompt, limit| Group::<usize>::new(0..completions, prompt, limit).blocks_alone();
+        let alone =
+            |completions, prompt, limit| Group::<usize>::new(0..completions, prompt, limit, Vec::new()).blocks_alone();
         assert_eq!([alone(1, 16, 1), alone(1, 16, 2), alone(1, 15, 2), alone(1, 15, 3)], [1, 2, 1, 2]);
         assert_eq!([alone(2, 16, 1), alone(2, 16, 2), alone(2, 15, 2), alone(2, 15, 3)], [1, 2, 2, 3]);
         for prompt in 15..18 {
             for limit in [1, 2, 16, 17, 18] {
-                simulate(&[(3, prompt, limit), (1, prompt, limit)], &[1.0], 2, 0, 7);
+                simulate(&[(3, prompt, limit), (1, prompt, limit)], &[1.0], 0, (2, 0, 7));
             }
         }
     }
 
     #[test]
     fn a_free_seat_is_taken_at_once_while_there_are_blocks() {
-        let mut schedule = Schedule::<usize>::new(vec![Group::new(0..3, 20, 4), Group::new(3..4, 20, 4)], 2, 100);
+        let group = |requests| Group::<usize>::new(requests, 20, 4, Vec::new());
+        let mut schedule = Schedule::new(vec![group(0..3), group(3..4)], 2, 100);
         let first = schedule.admit().unwrap();
         assert_eq!((first.request, schedule.admit().unwrap().request), (0, 1));
         assert!(schedule.admit().is_none());

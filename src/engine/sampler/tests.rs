@@ -1,4 +1,5 @@
-//! A completion is the same whatever runs beside it, prompts are computed once, and whoever observes can end a phase.
+//! A completion is the same whatever runs beside it and whatever is guessed, prompts are computed once, and whoever observes
+//! can end a phase.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -71,7 +72,7 @@ impl Fixture {
     fn limits(&self, blocks: usize, prefill_tokens: usize) -> Limits {
         let cache_bytes = blocks * self.decoder.bytes_per_block(self.spec.cache);
         // Logits of three rows at a time.
-        Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1 }
+        Limits { cache_bytes, prefill_tokens, logits_bytes: 3 * 32 * 4 + 1, few_rows: 0 }
     }
 
     /// One completion by itself, token by token, in a cache of its own.
@@ -175,16 +176,81 @@ fn check_batches(cache: Option<SampledCache>) {
     let prompt_tokens: usize = GROUPS.iter().map(|(length, _)| length).sum();
     let drawn: usize = expected.iter().map(|(_, (tokens, ..))| tokens.len()).sum();
     // In 8 blocks there is room for two or three completions.
-    for (batch_size, blocks, prefill) in
-        [(1, 4096, 512), (7, 4096, 1), (7, 4096, 5), (32, 4096, 512), (32, 8, 512), (32, 8, 5), (2, 9, 3), (32, 20, 64)]
+    let rooms = [
+        (1, 4096, 512),
+        (7, 4096, 1),
+        (7, 4096, 5),
+        (32, 4096, 512),
+        (32, 8, 512),
+        (32, 8, 5),
+        (2, 9, 3),
+        (32, 20, 64),
+    ];
+    for ((batch_size, blocks, prefill), few_rows) in
+        rooms.into_iter().flat_map(|room| [(room, 0), (room, 6), (room, 40)])
     {
         fixture.spec.batch_size = batch_size;
-        let (completions, statistics) = fixture.run(&fixture.limits(blocks, prefill), &requests);
-        let context = format!("{batch_size} at once, {blocks} blocks, {prefill} prompt tokens");
+        let limits = Limits { few_rows, ..fixture.limits(blocks, prefill) };
+        let (completions, statistics) = fixture.run(&limits, &requests);
+        let context =
+            format!("{batch_size} at once, {blocks} blocks, {prefill} prompt tokens, {few_rows} rows for guesses");
         assert_eq!(by_request(&requests, &completions), expected, "{context}");
         assert_eq!(statistics.prompt_tokens, prompt_tokens as u64, "{context}");
-        // The first token comes from the prompt, the others cost a row each.
-        assert_eq!(statistics.decode_rows, (drawn - requests.len()) as u64, "{context}");
+        // The first token comes from the prompt, the others cost a row each, unless they were guessed.
+        let Statistics { decode_rows, guessed, right, .. } = statistics;
+        assert_eq!(decode_rows - guessed + right, (drawn - requests.len()) as u64, "{context}");
+        assert!(if few_rows == 0 { guessed == 0 } else { guessed > 0 || few_rows < batch_size as usize }, "{context}");
+    }
+}
+
+#[test]
+fn guesses_that_are_right_save_passes_and_change_nothing() {
+    // Without draws a small model soon says the same again and again.
+    let mut fixture = Fixture::with(|config| {
+        config.max_position_embeddings = 400;
+        config.eos_token_ids.clear();
+    });
+    fixture.spec.temperature = 0.0;
+    fixture.spec.max_new_tokens = 200;
+    let requests = requests(&[0, 3, 6]);
+    let endless = fixture.run(&Limits { few_rows: 0, ..Limits::default() }, &requests).0;
+    // What ends a completion comes late, among tokens that were guessed.
+    let late = |completion: &Completion| fixture.tokenizer.decode(&completion.tokens[100..103], true).unwrap();
+    let stops: Vec<String> = endless.iter().map(late).collect();
+    for stop in [Vec::new(), stops] {
+        let goes_on = stop.is_empty();
+        fixture.spec.stop = stop;
+        let run = |few_rows| fixture.run(&Limits { few_rows, ..Limits::default() }, &requests);
+        let ((plain, without), (guessed, with)) = (run(0), run(24));
+        assert!(goes_on || plain.iter().all(|completion| completion.finish == FinishReason::Stop));
+        assert_eq!(by_request(&requests, &guessed), by_request(&requests, &plain));
+        assert_eq!((without.guessed, without.right), (0, 0));
+        let passes = (without.decode_steps, with.decode_steps);
+        assert!(!goes_on || (with.right > 0 && passes.1 < passes.0), "{with:?} beside {without:?}");
+    }
+}
+
+#[test]
+fn prompts_that_begin_alike_share_what_they_share() {
+    let fixture = Fixture::new();
+    let begin = requests(&[4])[0].tokens[..40].to_vec();
+    let prompts = [vec![3, 4, 5], vec![6], vec![3, 4, 9, 9]];
+    let requests: Vec<Request> = prompts
+        .iter()
+        .zip(0..)
+        .flat_map(|(end, prompt)| {
+            let tokens: Arc<[u32]> = begin.iter().chain(end).copied().collect();
+            (0..2).map(move |sample| Request { prompt, sample, tokens: Arc::clone(&tokens) })
+        })
+        .collect();
+    for prefill in [512, 30, 1] {
+        let (completions, statistics) = fixture.run(&fixture.limits(4096, prefill), &requests);
+        for (request, completion) in requests.iter().zip(&completions) {
+            let (tokens, logprobs, ..) = bits(completion);
+            assert_eq!((tokens, logprobs), fixture.alone(request), "prompt {}, {}", request.prompt, request.sample);
+        }
+        // Two whole blocks of the forty tokens are computed once.
+        assert_eq!(statistics.prompt_tokens, 43 + 41 + 44 - 2 * 32);
     }
 }
 
