@@ -115,6 +115,7 @@ fn micro_batch(vocabulary: usize) -> MicroBatch {
                 credit: 1.0,
                 behavior_logprobs: completion.iter().map(|token| -1.0 - (*token as f32) * 0.1).collect(),
                 reference_logprobs: Vec::new(),
+                proximal_logprobs: Vec::new(),
             }
         })
         .collect();

@@ -131,6 +131,10 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
     let delivery = server.post(&format!("/v1/webhook_endpoints/{}/test", text(&endpoint["id"])), &json!({})).json();
     let evaluation = json!({"model": "builtin:arith-tiny", "dataset": "builtin:arithmetic", "prompts": 4, "samples": 1,
                             "pass_at": [1], "verifier": {"type": "numeric"}});
+    let suite = json!({"sets": [{"name": "sums", "dataset": "builtin:arithmetic", "prompts": 4, "samples": 1,
+                                 "verifier": {"type": "numeric"}}]});
+    let suite = text(&server.post("/v1/suites", &suite).json()["id"]);
+    let run = server.post(&format!("/v1/suites/{suite}/runs"), &json!({"model": "builtin:arith-tiny"})).json();
     let sweep = json!({"spec": spec, "seeds": [spec["seed"]], "reuse": true});
     let checkpoint = text(&finished["result"]["checkpoint"]);
     let export = server.post(&format!("/v1/checkpoints/{checkpoint}/exports"), &json!({"format": "merged"})).json();
@@ -143,6 +147,8 @@ fn things(server: &Server) -> Vec<(&'static str, String)> {
         ("/v1/models/", text(&finished["result"]["checkpoint"])),
         ("/v1/dataset-versions/", text(&dataset["latest"]["id"])),
         ("/v1/evaluations/", text(&server.post("/v1/evaluations", &evaluation).json()["id"])),
+        ("/v1/suites/", suite),
+        ("/v1/suite-runs/", text(&run["id"])),
         ("/v1/sweeps/", text(&server.post("/v1/sweeps", &sweep).json()["id"])),
         ("/v1/files/", text(&file.json()["id"])),
         ("/v1/uploads/", text(&server.post("/v1/uploads", &upload).json()["id"])),

@@ -4,7 +4,8 @@
 mod common;
 
 use anneal::job::{
-    DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, SweepId, UploadId, VerifierId, WebhookEndpointId, WorkerId,
+    DatasetId, DatasetVersionId, EvaluationId, RolloutSetId, SuiteId, SuiteRunId, SweepId, UploadId, VerifierId,
+    WebhookEndpointId, WorkerId,
 };
 use common::{Answer, Server, data_dir, small_spec};
 use serde_json::{Value, json};
@@ -191,6 +192,8 @@ fn with_ids(path: &str, job: &str) -> String {
         "verifiers" => VerifierId::generate().to_string(),
         "rollout-sets" => RolloutSetId::generate().to_string(),
         "evaluations" => EvaluationId::generate().to_string(),
+        "suites" => SuiteId::generate().to_string(),
+        "suite-runs" => SuiteRunId::generate().to_string(),
         "sweeps" => SweepId::generate().to_string(),
         "uploads" => UploadId::generate().to_string(),
         "webhook_endpoints" => WebhookEndpointId::generate().to_string(),

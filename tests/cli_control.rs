@@ -154,6 +154,36 @@ fn a_verifier_is_tried_on_completions() {
 }
 
 #[test]
+fn a_suite_is_run_by_its_name_shown_as_a_table_and_gates() {
+    let program = program();
+    let sets = json!([
+        {"name": "sums", "dataset": "builtin:arithmetic", "verifier": {"type": "numeric"}, "prompts": 16, "samples": 4},
+        {"name": "greedy", "dataset": "builtin:arithmetic", "verifier": {"type": "exact"}, "prompts": 16, "samples": 1,
+         "sampling": {"temperature": 0.0}},
+    ]);
+    let file = program.file("suite.json", &json!({"name": "small", "sets": sets}).to_string());
+    assert!(program.text(&["suites", "create", &file]).contains("greedy"));
+    let run = |model: &str| program.json(&["suites", "run", "small", "--model", model, "--wait"]);
+    let (scratch, tiny) = (run("builtin:arith-scratch"), run("builtin:arith-tiny"));
+    assert_eq!((&scratch["status"], &tiny["status"]), (&json!("succeeded"), &json!("succeeded")), "{tiny}");
+    let results = program.text(&["suites", "results", "small"]);
+    assert!(
+        results.contains("SUMS") && results.contains("builtin:arith-scratch") && results.contains('\u{b1}'),
+        "{results}"
+    );
+    let (scratch, tiny) = (scratch["id"].as_str().unwrap(), tiny["id"].as_str().unwrap());
+    let compared = program.json(&["suites", "compare", "--baseline", scratch, "--candidate", tiny]);
+    let verdicts: Vec<&Value> =
+        compared["data"].as_array().unwrap().iter().map(|one| &one["comparison"]["verdict"]).collect();
+    assert_eq!((verdicts.len(), verdicts[0]), (2, &json!("better")), "{compared}");
+    let far = program.run(&["suites", "compare", "--baseline", scratch, "--candidate", tiny, "--min-improvement", "1"]);
+    assert_eq!(far.code, Some(10), "{}", far.err);
+    assert!(far.out.contains("greedy") && far.out.contains("failed"), "{}", far.out);
+    assert!(program.text(&["suites", "delete", "small"]).contains("is deleted"));
+    assert_ne!(program.run(&["suites", "run", "small", "--model", "builtin:arith-tiny"]).code, Some(0));
+}
+
+#[test]
 fn evaluations_are_made_once_for_a_key_and_compared() {
     let program = program();
     let evaluate = |model: &str, key: &str| {

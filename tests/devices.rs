@@ -196,6 +196,33 @@ fn a_spec_that_needs_more_memory_than_any_device_has_says_what_to_change() {
 }
 
 #[test]
+fn what_is_left_open_is_computed_again_where_no_device_can_keep_it() {
+    let spec = |recompute: Value| {
+        let mut spec = small_spec();
+        spec["train"]["micro_batch_tokens"] = json!(16_384);
+        spec["train"]["recompute"] = recompute;
+        spec
+    };
+    let data = data_dir();
+    let server = start(data.path(), "simulated:80GiB");
+    let made = |server: &Server, recompute: Value| {
+        let job = server.job(&server.submit(&spec(recompute)));
+        (job["spec_resolved"]["train"]["recompute"].clone(), job["memory_bytes"].as_u64().unwrap() >> 20)
+    };
+    let [open, keeps, again] = [json!("auto"), json!(false), json!(true)].map(|choice| made(&server, choice));
+    assert_eq!((&open, &again.0), (&keeps, &json!(true)));
+    assert_eq!(open.0, false, "what is kept is not computed twice");
+    assert!(again.1 + 10 < keeps.1, "{again:?} beside {keeps:?}");
+
+    let data = data_dir();
+    let server = start(data.path(), &format!("simulated:{}MiB", (keeps.1 + again.1) / 2));
+    assert_eq!(made(&server, json!("auto")), again);
+    let refused = server.post("/v1/jobs", &spec(json!(false))).json()["errors"][0].clone();
+    assert_eq!(refused["code"], "too_little_memory", "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("`train.recompute: true` (saves"), "{refused}");
+}
+
+#[test]
 fn a_job_outlives_the_fault_of_its_device_which_comes_back_when_it_is_well() {
     let data = data_dir();
     let server = start(data.path(), "simulated:2");

@@ -389,3 +389,129 @@ fn the_same_request_with_the_same_key_makes_one_evaluation() {
     assert_eq!(first.json()["id"], second.json()["id"]);
     assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
 }
+
+/// Sets that differ in what is asked, how many completions there are, and how long these may be.
+fn suite(name: &str) -> Value {
+    let set = |name: &str, change: Value| {
+        let mut set = spec("");
+        set.as_object_mut().unwrap().remove("model");
+        set["name"] = json!(name);
+        set.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        set
+    };
+    json!({"name": name, "metadata": {"team": "sums"}, "sets": [
+        set("sums", json!({})),
+        set("many", json!({"prompts": 8, "samples": 64, "pass_at": [1, 16, 64]})),
+        set("short", json!({"prompts": 8, "sampling": {"max_new_tokens": 1}, "verifier": {"type": "exact"}})),
+    ]})
+}
+
+fn over(run: &Value) -> Value {
+    let path = format!("/v1/suite-runs/{}", run["id"].as_str().unwrap());
+    for set in run["sets"].as_array().unwrap() {
+        server().wait(evaluation(set["evaluation"].as_str().unwrap())["job"].as_str().unwrap());
+    }
+    server().get(&path).json()
+}
+
+#[test]
+fn a_suite_evaluates_models_on_all_of_its_sets_as_evaluations_do() {
+    let made = server().post("/v1/suites", &suite("sums of all kinds"));
+    assert_eq!(made.status, 201, "{}", made.json());
+    let made = made.json();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!((&made["sets"][1]["seed"], &made["sets"][1]["model"]), (&json!(5), &Value::Null), "{made}");
+    assert_eq!(server().get(&format!("/v1/suites/{id}")).json(), made);
+    assert_eq!(server().get("/v1/suites/sums%20of%20all%20kinds").json(), made, "by its name");
+
+    let run = |model: &str| {
+        let run =
+            server().post(&format!("/v1/suites/{id}/runs"), &json!({"model": model, "metadata": {"commit": "b"}}));
+        assert_eq!(run.status, 201, "{}", run.json());
+        run.json()
+    };
+    let begun = run("builtin:arith-tiny");
+    assert_eq!((&begun["status"], &begun["suite"]), (&json!("running"), &json!(id)));
+    let (tiny, scratch) = (over(&begun), over(&run("builtin:arith-scratch")));
+    assert_eq!((&tiny["status"], &tiny["model"]), (&json!("succeeded"), &json!("builtin:arith-tiny")), "{tiny}");
+    let names: Vec<&Value> = tiny["sets"].as_array().unwrap().iter().map(|set| &set["name"]).collect();
+    assert_eq!(names, ["sums", "many", "short"]);
+    // What the same evaluation finds by itself.
+    assert_eq!(tiny["sets"][0]["result"], evaluation(&SHARED.tiny)["result"]);
+    let many = &tiny["sets"][1]["result"];
+    let ks: Vec<&Value> = many["pass_at"].as_array().unwrap().iter().map(|rate| &rate["k"]).collect();
+    assert_eq!((json!(ks), &many["majority"]["k"]), (json!([1, 16, 64]), &json!(64)));
+    assert_eq!(tiny["sets"][2]["result"]["truncated"], 1.0);
+    let single = evaluation(tiny["sets"][2]["evaluation"].as_str().unwrap());
+    assert_eq!((&single["name"], &single["metadata"]), (&json!("sums of all kinds/short"), &json!({"commit": "b"})));
+    // Runs compare set by set.
+    let compared =
+        compare(&json!({"baseline": scratch["sets"][1]["evaluation"], "candidate": tiny["sets"][1]["evaluation"]}));
+    assert_eq!(compared.json()["verdict"], "better", "{}", compared.json());
+    let list = server().get(&format!("/v1/suites/{id}/runs?limit=1")).json();
+    assert_eq!((&list["data"][0], &list["has_more"]), (&scratch, &json!(true)), "the newest first");
+    let rest = server().get(&format!("/v1/suites/{id}/runs?after={}", scratch["id"].as_str().unwrap())).json();
+    assert_eq!(rest["data"], json!([tiny]));
+
+    let evaluation_id = tiny["sets"][0]["evaluation"].as_str().unwrap();
+    assert_eq!(server().delete(&format!("/v1/suites/{id}")).json()["object"], "suite.deleted");
+    for path in [format!("/v1/suites/{id}"), format!("/v1/suite-runs/{}", tiny["id"].as_str().unwrap())] {
+        assert_eq!(server().get(&path).status, 404, "{path}");
+    }
+    assert_eq!(evaluation(evaluation_id)["status"], "succeeded", "evaluations stay");
+}
+
+#[test]
+fn what_is_wrong_with_a_suite_names_the_set_and_its_run_makes_all_or_nothing() {
+    let rows = b"{\"prompt\": \"1+1=\"}\n";
+    let unanswered = server().post_bytes("/v1/datasets", rows, &[("content-type", "application/jsonl")]).json();
+    let with = |number: usize, key: &str, value: Value| {
+        let mut suite = suite("wrong");
+        suite["sets"][number][key] = value;
+        suite
+    };
+    let thirty_three = json!({"sets": vec![suite("x")["sets"][0].clone(); 33]});
+    let table = [
+        (with(1, "dataset", unanswered["id"].clone()), "/sets/1/dataset"),
+        (with(2, "model", json!("builtin:arith-tiny")), "/sets/2/model"),
+        (with(0, "name", json!("many")), "/sets/1/name"),
+        (with(0, "name", json!("")), "/sets/0/name"),
+        (with(1, "pass_at", json!([65])), "/sets/1/pass_at"),
+        (with(2, "verifier", json!({"type": "none"})), "/sets/2/verifier/type"),
+        (with(0, "steps", json!(1)), "/sets/0/steps"),
+        (json!({"sets": []}), "/sets"),
+        (thirty_three, "/sets"),
+        (json!({"sets": [1]}), "/sets/0/name"),
+        (json!({"name": "n"}), "/sets"),
+    ];
+    for (body, pointer) in table {
+        let answer = server().post("/v1/suites", &body);
+        assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid_spec"), "{body}");
+        assert_eq!(answer.json()["errors"][0]["pointer"], pointer, "{}", answer.json());
+    }
+    let made = server().post("/v1/suites", &suite("right")).json();
+    let runs = format!("/v1/suites/{}/runs", made["id"].as_str().unwrap());
+    let refused = server().post(&runs, &json!({"model": "mdl_1"})).json();
+    assert_eq!(refused["errors"].as_array().unwrap().len(), 1, "once, and not for each set: {refused}");
+    assert_eq!(refused["errors"][0]["pointer"], "/model");
+    assert_eq!(server().get(&runs).json()["data"], json!([]));
+    assert_eq!(server().post("/v1/suites/nothing/runs", &json!({"model": "builtin:arith-tiny"})).status, 404);
+
+    // A run that is asked for twice is one.
+    let body = json!({"model": "builtin:arith-tiny"}).to_string();
+    let headers = [("content-type", "application/json"), ("idempotency-key", "a run")];
+    let post = || server().post_bytes(&runs, body.as_bytes(), &headers);
+    let (first, second) = (post(), post());
+    assert_eq!((first.status, second.status), (201, 201));
+    assert_eq!(first.json()["id"], second.json()["id"]);
+    assert_eq!(server().get(&runs).json()["data"].as_array().unwrap().len(), 1);
+    // What is cancelled, and then deleted, is told as what it is.
+    let run = first.json();
+    let set = run["sets"][1]["evaluation"].as_str().unwrap();
+    let job = evaluation(set)["job"].as_str().unwrap().to_owned();
+    server().post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
+    assert_eq!(over(&run)["status"], "cancelled");
+    assert_eq!(server().delete(&format!("/v1/jobs/{job}")).status, 200);
+    let left = server().get(&format!("/v1/suite-runs/{}", run["id"].as_str().unwrap())).json();
+    assert_eq!((&left["status"], &left["sets"][1]["status"]), (&json!("succeeded"), &json!("deleted")), "{left}");
+}

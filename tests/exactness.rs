@@ -110,6 +110,7 @@ fn sequences(requests: &[Request], completions: &[Completion]) -> Vec<Sequence> 
         credit: 1.0,
         behavior_logprobs: completion.behavior_logprobs.clone(),
         reference_logprobs: Vec::new(),
+        proximal_logprobs: Vec::new(),
     })
     .collect()
 }

@@ -43,6 +43,7 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
             credit: 1.0,
             behavior_logprobs: Vec::new(),
             reference_logprobs: Vec::new(),
+            proximal_logprobs: Vec::new(),
         })
         .collect();
     let batch = pack(&sequences, 1 << 20).remove(0);

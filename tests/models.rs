@@ -295,7 +295,8 @@ fn wrong_bytes_are_fetched_once_more_and_then_refused_with_the_jobs_that_wait() 
     let mut files = files_of(&assets());
     files.insert(String::from("README.md"), b"another".to_vec());
     setting.hub.put_files("tiny/other", files);
-    setting.hub.trouble(WEIGHTS, [Trouble::Wait(Duration::ZERO)]);
+    // The wrong bytes come when the job is there; before that, what is wrong would be said of its spec.
+    setting.hub.trouble(WEIGHTS, [Trouble::Wait(Duration::ZERO), Trouble::Refuse(503, "retry-after: 5\r\n")]);
     setting.hub.always(WEIGHTS, Trouble::Change);
     // One that names it twice holds up nobody.
     let mut distilled = spec("hf:tiny/other");

@@ -34,6 +34,7 @@ fn configurations() -> Vec<Value> {
         json!({"type": "fade", "entropy_target": 3.0, "ema": 0.5}),
         json!({"type": "policy_gradient", "correction": "importance"}),
         json!({"type": "policy_gradient", "correction": "clip"}),
+        json!({"type": "policy_gradient", "correction": "decoupled", "cap": 1.1}),
         json!({"type": "policy_gradient", "correction": "truncated", "cap": 1.1}),
         json!({"type": "policy_gradient", "correction": "masked", "cap": 1.1}),
         json!({"type": "policy_gradient", "correction": "clipped_weights", "ratio": "sequence"}),
@@ -109,11 +110,13 @@ fn step_of(numbers: &[f64], rewards: &[f64], lengths: &[usize]) -> Padded {
         groups: vec![0, 0, 0, 1, 1, 1],
         behavior: Vec::new(),
         reference: Vec::new(),
+        proximal: None,
         dtype: DType::F32,
     };
     let policy = step.policy_logprobs();
     step.behavior = policy.iter().zip(wave(11.0, b * t, 0.4)).map(|(l, d)| (l + d).min(-1e-3)).collect();
     step.reference = policy.iter().zip(wave(5.0, b * t, 0.3)).map(|(l, d)| (l + d).min(-1e-3)).collect();
+    step.proximal = Some(policy.iter().zip(wave(23.0, b * t, 0.2)).map(|(l, d)| (l + d).min(-1e-3)).collect());
     step
 }
 
@@ -147,6 +150,7 @@ fn permuted(step: &Padded, order: &[usize]) -> Padded {
         groups: order.iter().map(|s| step.groups[*s]).collect(),
         behavior: pick(&step.behavior, t),
         reference: pick(&step.reference, t),
+        proximal: step.proximal.as_ref().map(|proximal| pick(proximal, t)),
         dtype: step.dtype,
     }
 }
@@ -229,6 +233,26 @@ proptest! {
         near("grpo against the mean advantage", &ppo.gradient, &mean.gradient);
     }
 
+    /// Where the policy in the middle is the one that sampled, nothing is left to weigh; where it is the policy itself, nothing
+    /// is left to clip.
+    #[test]
+    fn decoupled_is_clipped_at_one_end_and_truncated_at_the_other(
+        numbers in prop::collection::vec(-3.0..3.0_f64, 17),
+        rewards in prop::collection::vec(0.0..1.0_f64, 6),
+    ) {
+        let mut step = step_of(&numbers, &rewards, &[4, 2, 3, 4, 1, 4]);
+        let of = |step: &Padded, correction: &str| {
+            let spec = json!({"type": "policy_gradient", "correction": correction, "cap": 1.2, "clip_low": 0.1, "clip_high": 0.1});
+            step.step(build(&spec, 1).as_mut())
+        };
+        step.proximal = Some(step.behavior.clone());
+        agree("against clip", &of(&step, "decoupled"), &of(&step, "clip"));
+        step.proximal = None;
+        agree("untold, against clip", &of(&step, "decoupled"), &of(&step, "clip"));
+        step.proximal = Some(step.policy_logprobs());
+        near("against truncated", &of(&step, "decoupled").gradient, &of(&step, "truncated").gradient);
+    }
+
     #[test]
     fn fade_with_neutral_dials_is_grpo_without_std(
         numbers in prop::collection::vec(-3.0..3.0_f64, 17),
@@ -257,6 +281,7 @@ fn expected_gradient(spec: &Value, policy: &[f64], teacher: &[f64]) -> Vec<f64> 
             groups: vec![0],
             behavior: vec![0.0],
             reference: vec![0.0],
+            proximal: None,
             dtype: DType::F32,
         };
         step.behavior = step.policy_logprobs();

@@ -125,6 +125,16 @@ fn phases_are_sampled_as_far_ahead_as_is_asked() {
     // As old as they may be, with fewer steps a phase.
     let bounded = ahead(p3o(), json!({"max_lag": 1, "max_staleness": 3, "steps": 6}));
     assert_eq!(series(&server, &bounded, "rollout/staleness"), [0.0, 1.0, 2.0, 3.0, 2.0, 3.0]);
+    // Ratios are those to the policy that a phase's steps begin with: none is clipped in the first step of a phase, however old.
+    let decoupled = |correction: &str| {
+        let objective = json!({"type": "policy_gradient", "group_size": 4, "advantage": "group_std", "correction": correction,
+                               "clip_low": 0.001, "clip_high": 0.001, "cap": 5.0});
+        let job = ahead(objective, json!({"max_lag": 1, "updates_per_rollout": 2, "steps": 6}));
+        series(&server, &job, "clip/fraction")
+    };
+    let (near, far) = (decoupled("decoupled"), decoupled("clip"));
+    assert_eq!((near[2], near[4]), (0.0, 0.0), "{near:?}");
+    assert!(near[3] > 0.0 && near[5] > 0.0 && far[2] > 0.0 && far[4] > 0.0, "{near:?} and {far:?}");
     let late = ahead(json!({"type": "vopd", "teacher": "builtin:arith-tiny"}), json!({"max_lag": 1}));
     assert_eq!(series(&server, &late, "clip/fraction").len(), 4, "ratios are corrected");
 }

@@ -127,6 +127,7 @@ fn every_objective_resumes_bit_for_bit() {
         json!({"objective": {"type": "bolt", "rounds": 4, "reference": "initial"}}),
         json!({"objective": {"type": "policy_gradient", "advantage": "batch_std", "ratio": "sequence_mean",
                              "correction": "clip", "entropy_coef": 0.01}, "max_lag": 1, "keep": true}),
+        json!({"objective": {"type": "policy_gradient", "correction": "decoupled"}, "max_lag": 1, "updates_per_rollout": 4}),
     ];
     let mut resumed = 0;
     for (i, job) in jobs.iter().enumerate() {
@@ -289,12 +290,25 @@ fn a_worker_that_is_stopped_while_it_writes_locks_nobody_out() {
     assert!(server.terminate() <= Duration::from_secs(30), "a stopped worker keeps the server from ending");
 }
 
+/// Whether all threads of a process stand still.
+fn is_stopped(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|thread| thread.unwrap().path());
+    // One that has ended meanwhile does nothing more.
+    let mut states = threads.filter_map(|thread| std::fs::read_to_string(thread.join("stat")).ok());
+    states.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+}
+
 /// Stops a process at a moment at which it holds the database's write lock.
 fn stop_while_writing(data: &Path, pid: u32) {
     let file = std::fs::metadata(data.join("anneal.db-shm")).unwrap();
     let lock = format!(":{} 120 120", file.ino());
     for _ in 0..2000 {
         signal(pid, "STOP");
+        // Until its last thread has stopped, it may go on to give back what it holds.
+        let end = Instant::now() + Duration::from_secs(20);
+        while !is_stopped(pid) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
         if locks.lines().any(|line| line.ends_with(&lock) && line.split_whitespace().any(|w| w == pid.to_string())) {
             return;

@@ -86,7 +86,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What everything stands on.
         "driver", "random", "error", "digested", "kernels", "ops",
         // What is computed, and where.
-        "rows", "projection", "choice", "gradients", "moments", "link", "collective", "shares", "backend", "cpu", "cuda", "device",
+        "rows", "projection", "choice", "gradients", "moments", "link", "collective", "shares", "limits", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
         "model", "optimizer", "memory", "batch", "sampler", "rollout", "measure", "learn", "schedule", "visits", "curriculum",
         // What goes in and out.
@@ -103,7 +103,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "sweeps", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "sweeps", "suites", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue",
         "lifecycle", "turns", "launches", "agents", "placement", "line",
         // The whole.
         "upkeep", "copy",
@@ -119,7 +119,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // Handlers.
         "audit_log", "signing_keys", "checkpoints", "exports", "datasets", "devices", "hosts", "launches", "agents", "health", "inference", "keys", "sessions", "metrics_catalog",
         "models", "objectives", "projects", "queue", "events", "verifiers", "webhook_deliveries", "webhook_endpoints",
-        "rollout_sets", "evaluations", "jobs", "sweeps", "mlflow", "metrics", "openai",
+        "rollout_sets", "evaluations", "suites", "jobs", "sweeps", "mlflow", "metrics", "openai",
         "openapi", "docs", "page",
     ]),
 ];

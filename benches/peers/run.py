@@ -102,6 +102,7 @@ class Group:
     only: str
     peers: tuple[Peer, ...]
     batch: int | None = None
+    prompt: int | None = None
     shape: dict[str, int] = dataclasses.field(default_factory=dict)
     lora: int | None = None
     int8: bool = False
@@ -124,6 +125,7 @@ def train_groups(quick: bool) -> list[Group]:
     memory = (Claim(MEMORY, 0.8), Claim(MEMORY_OF_WORK))
     of_adapter = (Claim(MEMORY, 1.0), Claim(MEMORY_OF_WORK))
     tiny, large = {"sequences": 64, "length": 64}, {"sequences": 8, "length": 128}
+    long = {"sequences": 1, "length": 2048}
     return [
         Group(
             "train 64 x 64",
@@ -159,6 +161,22 @@ def train_groups(quick: bool) -> list[Group]:
                 peer("bf16", 8, 128, (Claim(TRAINING),)),
             ),
             shape=large,
+        ),
+        Group(
+            "train 1 x 2,048",
+            "smollm2-135m",
+            "f32",
+            "train",
+            (peer("f32", 1, 2048, (Claim(TRAINING, 1.15), *memory)),),
+            shape=long,
+        ),
+        Group(
+            "train 1 x 2,048",
+            "smollm2-135m",
+            "bf16",
+            "train",
+            (peer("bf16-autocast", 1, 2048, (Claim(TRAINING, 1.0), *memory)),),
+            shape=long,
         ),
         Group(
             f"LoRA {RANK}, 8 x 128",
@@ -214,6 +232,11 @@ def sample_groups(quick: bool, gguf: dict[tuple[str, str], Path]) -> list[Group]
         for batch, llama_target in ((1, 0.9), (8, None), (32, 1.0)):
             peers = [*llama("smollm2-135m", batch, dtype, llama_target), transformers(batch, dtype, 2.5)]
             groups.append(Group(f"sample {batch}", "smollm2-135m", dtype, "sample", tuple(peers), batch=batch))
+        behind = llama("smollm2-135m", 1, dtype, None)
+        if behind:
+            groups.append(
+                Group("sample 1 behind 4,096", "smollm2-135m", dtype, "sample", tuple(behind), batch=1, prompt=4096)
+            )
     coded = tuple(llama("smollm2-135m", 1, "q8_0", 1.0))
     for dtype in ("f32", "bf16") if coded else ():
         groups.append(Group("sample 1", "smollm2-135m", dtype, "sample", coded, batch=1, int8=True))
@@ -323,12 +346,16 @@ def anneal_command(binary: Path, group: Group) -> list[str]:
     command = [str(binary), "bench", "--model", group.model, "--compute", group.compute, "--only", group.only, "--json"]
     command += ["--lora", str(group.lora)] if group.lora else []
     command += ["--int8"] if group.int8 else []
+    command += ["--prompt", str(group.prompt)] if group.prompt else []
+    if "sequences" in group.shape:
+        command += ["--sequences", f"{group.shape['sequences']}x{group.shape['length']}"]
     return command + (["--batch", str(group.batch)] if group.batch else [])
 
 
 def anneal_row(result: dict, group: Group, name: str) -> dict | None:
     """The row of `anneal bench`'s results with this name and the group's shape."""
     wanted = dict(group.shape) | ({"batch": group.batch} if group.batch else {})
+    wanted |= {"prompt_tokens": group.prompt} if group.prompt else {}
     for row in result["results"]:
         if row["name"] == name and all(row.get(field, value) == value for field, value in wanted.items()):
             return row

@@ -29,7 +29,8 @@ use super::extract::MAX_JSON_BYTES;
 use super::route::Kind;
 use crate::clock;
 use crate::job::{
-    ApiKeyId, DatasetId, DatasetVersionId, ExportId, FileId, ModelId, SweepId, VerifierId, WebhookEndpointId, digest,
+    ApiKeyId, DatasetId, DatasetVersionId, ExportId, FileId, ModelId, SuiteId, SuiteRunId, SweepId, VerifierId,
+    WebhookEndpointId, digest,
 };
 use crate::store::{IdempotencyKey, Recorded, StoreError};
 
@@ -141,6 +142,8 @@ fn shown_at(id: &str) -> Option<String> {
         (ExportId::PREFIX, "exports"),
         (FileId::PREFIX, "files"),
         (ModelId::PREFIX, "models"),
+        (SuiteId::PREFIX, "suites"),
+        (SuiteRunId::PREFIX, "suite-runs"),
         (SweepId::PREFIX, "sweeps"),
         (VerifierId::PREFIX, "verifiers"),
         (WebhookEndpointId::PREFIX, "webhook_endpoints"),

@@ -59,6 +59,7 @@ mod scan;
 mod sessions;
 mod signing_keys;
 mod strangers;
+mod suites;
 mod sweeps;
 mod tail;
 pub mod templates;
@@ -179,6 +180,7 @@ pub struct ApiSettings {
 /// Every route with its description, and what kind it is where its method does not say.
 fn routes() -> Routes {
     jobs()
+        .merge(suites())
         .merge(sweeps())
         .merge(trackers())
         .merge(inputs_and_artifacts())
@@ -207,6 +209,15 @@ fn jobs() -> Routes {
         .routes(routes!(jobs::checkpoints::job_checkpoints))
         .of(Kind::Downloads, routes!(jobs::rollouts::job_rollouts))
         .of(Kind::Asks, routes!(jobs::rollouts::judge::judge_rollouts))
+}
+
+/// Evaluations that are made and read together.
+fn suites() -> Routes {
+    Routes::default()
+        .routes(routes!(suites::create::create_suite, suites::list::list_suites))
+        .routes(routes!(suites::get::get_suite, suites::delete::delete_suite))
+        .routes(routes!(suites::run::run_suite, suites::runs::list_suite_runs))
+        .routes(routes!(suites::run::get_suite_run))
 }
 
 /// Jobs that are made and read together.

@@ -44,6 +44,7 @@ mod run;
 mod sandbox;
 pub mod serve;
 mod spec_file;
+mod suites;
 mod sweeps;
 mod top;
 mod ui;
@@ -161,6 +162,8 @@ enum Command {
     Models(models::Args),
     /// Evaluate models and compare them
     Evaluations(evaluations::Args),
+    /// Evaluate models on several sets together
+    Suites(suites::Args),
     /// Run one spec in several configurations and with several seeds
     Sweeps(sweeps::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
@@ -210,7 +213,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 30] = [
+const CLIENTS: [&str; 31] = [
     "ui",
     "login",
     "logout",
@@ -228,6 +231,7 @@ const CLIENTS: [&str; 30] = [
     "verify",
     "verifiers",
     "evaluations",
+    "suites",
     "sweeps",
     "frontier",
     "devices",
@@ -295,6 +299,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Verifiers(args) => verifiers::run(&config, &args),
         Command::Models(args) => models::run(&config, &args),
         Command::Evaluations(args) => evaluations::run(&config, &args),
+        Command::Suites(args) => suites::run(&config, &args),
         Command::Sweeps(args) => sweeps::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
         Command::Devices(args) => devices::run(&config, &args),

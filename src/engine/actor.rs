@@ -248,7 +248,16 @@ impl<'a, B: Backend> Actor<'a, B> {
             completion.truncate(longest.saturating_sub(prompt.len()));
             loss_mask.truncate(completion.len());
             let (behavior_logprobs, reference_logprobs) = (Vec::new(), Vec::new());
-            Ok(Sequence { prompt, completion, loss_mask, credit: 1.0, behavior_logprobs, reference_logprobs })
+            let proximal_logprobs = Vec::new();
+            Ok(Sequence {
+                prompt,
+                completion,
+                loss_mask,
+                credit: 1.0,
+                behavior_logprobs,
+                reference_logprobs,
+                proximal_logprobs,
+            })
         })
     }
 
@@ -480,6 +489,7 @@ fn rollout(sample: u32, completion: Completion, verdict: Option<&Verdict>) -> Ro
         tokens: completion.tokens,
         behavior_logprobs: completion.behavior_logprobs,
         reference_logprobs: Vec::new(),
+        proximal_logprobs: Vec::new(),
         entropy_sum: completion.entropy_sum,
         finish: completion.finish,
         status: None,

@@ -14,6 +14,7 @@ use super::collective::Collective;
 use super::error::EngineError;
 use super::kernels::gemm::Precision;
 use super::kernels::update::AdamW;
+use super::limits::Limits;
 use super::moments::{Begin, Muon, Order, Packed};
 use super::ops::attention::{Attended, Heads};
 use super::ops::logprob::Reading;
@@ -156,24 +157,6 @@ pub struct PackedRows<'a, B: Storage> {
 pub struct CachedRows<'a, B: Storage> {
     pub tokens: B::Tokens<'a>,
     pub sequences: B::Cached<'a>,
-}
-
-/// What a sampling phase may take. It changes how long sampling takes and nothing else.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Memory for keys and values, in bytes; fewer completions run at once when it is short.
-    pub cache_bytes: usize,
-    /// Prompt tokens computed in one pass beside the completions.
-    pub prefill_tokens: usize,
-    /// Memory for logits, in bytes; the head is applied to as many rows at a time.
-    pub logits_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        let Machine { cache, prefill, sampled_logits, .. } = Machine::CPU;
-        Self { cache_bytes: cache as usize, prefill_tokens: prefill as usize, logits_bytes: sampled_logits as usize }
-    }
 }
 
 /// What a projection's result is for.

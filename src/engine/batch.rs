@@ -16,6 +16,8 @@ pub struct Sequence {
     pub behavior_logprobs: Vec<f32>,
     /// Log-probabilities under the model the job started from; empty while unknown.
     pub reference_logprobs: Vec<f32>,
+    /// The same under the policy that the steps of the sampling phase began with; empty where nobody asks for them.
+    pub proximal_logprobs: Vec<f32>,
 }
 
 impl Sequence {
@@ -55,6 +57,8 @@ pub struct MicroBatch {
     pub behavior_logprobs: Vec<f32>,
     /// Per target; fewer if any sequence lacks them.
     pub reference_logprobs: Vec<f32>,
+    /// Per target; fewer if any sequence lacks them.
+    pub proximal_logprobs: Vec<f32>,
 }
 
 /// Packs sequences, in order, into micro-batches of at most `budget` rows; a longer sequence gets one of its own.
@@ -102,6 +106,7 @@ impl MicroBatch {
         self.credit.extend(std::iter::repeat_n(sequence.credit, sequence.targets()));
         self.behavior_logprobs.extend(&sequence.behavior_logprobs);
         self.reference_logprobs.extend(&sequence.reference_logprobs);
+        self.proximal_logprobs.extend(&sequence.proximal_logprobs);
     }
 }
 
@@ -120,6 +125,7 @@ mod tests {
             credit: prompt as f32,
             behavior_logprobs: vec![-1.0; completion],
             reference_logprobs: Vec::new(),
+            proximal_logprobs: Vec::new(),
         }
     }
 

@@ -106,6 +106,7 @@ impl Loss {
         let whole = |values: &Vec<f32>| (values.len() == batch.targets.len()).then(|| tensor(values));
         let behavior = whole(&batch.behavior_logprobs).unwrap_or_else(|| Ok(policy.detach()))?;
         let reference = whole(&batch.reference_logprobs).transpose()?;
+        let proximal = whole(&batch.proximal_logprobs).transpose()?;
         let credit = tensor(&batch.credit)?;
         let log_ratio = match compared {
             Compared::Teacher(log_ratio, _) => Some(tensor(log_ratio)?),
@@ -119,6 +120,7 @@ impl Loss {
             policy_logprobs: policy,
             behavior_logprobs: &behavior,
             reference_logprobs: reference.as_ref(),
+            proximal_logprobs: proximal.as_ref(),
             teacher: match (&log_ratio, compared) {
                 (Some(log_ratio), Compared::Teacher(_, divergence)) => Some(TeacherBatch { log_ratio, divergence }),
                 _ => None,

@@ -88,7 +88,9 @@ pub fn distances(sequences: &[Sequence], measured: &Measured, clip: Option<(Clip
         metrics.push(("kl/behavior", mean_k3(&log_ratios)));
         metrics.push(("kl/importance", mean_importance(&log_ratios)));
         if let Some((clip, ratio)) = clip {
-            let seen = ratio.over(&log_ratios, sequences.iter().map(Sequence::targets));
+            let proximal: Vec<f32> = sequences.iter().flat_map(|s| s.proximal_logprobs.iter().copied()).collect();
+            let moved = if proximal.len() == policy.len() { differences(policy, &proximal) } else { log_ratios };
+            let seen = ratio.over(&moved, sequences.iter().map(Sequence::targets));
             let active = seen.iter().zip(&measured.credit).filter(|(d, credit)| is_clipped(**d, **credit, clip));
             metrics.push(("clip/fraction", active.count() as f64 / policy.len() as f64));
         }
@@ -323,6 +325,7 @@ mod tests {
             credit: 0.0,
             behavior_logprobs: vec![behavior; length],
             reference_logprobs: Vec::new(),
+            proximal_logprobs: Vec::new(),
         }
     }
 

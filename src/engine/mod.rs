@@ -23,6 +23,7 @@ pub mod export;
 pub mod gradients;
 pub mod kernels;
 pub mod learn;
+pub mod limits;
 pub mod link;
 pub mod loading;
 mod measure;

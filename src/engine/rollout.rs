@@ -125,6 +125,7 @@ pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> 
         credit: 0.0,
         behavior_logprobs: rollout.behavior_logprobs.clone(),
         reference_logprobs: rollout.reference_logprobs.clone(),
+        proximal_logprobs: rollout.proximal_logprobs.clone(),
     })
 }
 
@@ -143,6 +144,7 @@ pub(super) mod tests {
             tokens: vec![i as u32],
             behavior_logprobs: vec![-1.0],
             reference_logprobs: Vec::new(),
+            proximal_logprobs: Vec::new(),
             entropy_sum: 0.5,
             finish: FinishReason::Stop,
             status: Some(ScoreStatus::Ok),

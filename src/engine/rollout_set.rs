@@ -178,6 +178,7 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             text: line.completion,
             answer: line.answer,
             reference_logprobs: if of_reference { line.logprobs.clone() } else { Vec::new() },
+            proximal_logprobs: Vec::new(),
             behavior_logprobs: line.logprobs,
             tokens: line.tokens,
             entropy_sum: line.entropy_sum,

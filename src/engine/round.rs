@@ -127,9 +127,13 @@ impl<B: Backend> Trainer<'_, B> {
             let groups = self.sample(next, reporter)?;
             self.ahead.push_back(groups);
         }
+        let proximal = self.proximal_logprobs(reporter)?;
+        // From here on nothing may stop the job before it has the round.
         self.rollouts = self.ahead.pop_front().unwrap_or_default();
         self.round = Some(round);
-        if lag > 0 && self.ranks().is_first() {
+        let is_filled = !proximal.is_empty();
+        self.fill_proximal(proximal);
+        if (lag > 0 || is_filled) && self.ranks().is_first() {
             self.sample.reopen(round, &self.rollouts);
         }
         if self.plan.steps_of(round).count() as u64 >= CHECKPOINTED_ROUND {

@@ -141,8 +141,7 @@ impl<B: Backend> Trainer<'_, B> {
         if sampled.is_empty() {
             return Ok(());
         }
-        let on_policy = B::SAMPLES_EXACTLY
-            && self.job.actor.sampling.is_whole()
+        let on_policy = self.samples_the_policy()
             && groups.iter().all(|group| matches!(group, StepGroup::Fresh(group) if group.step == self.step));
         let log_ratios = if self.objective.needs().log_ratios && !on_policy {
             self.log_ratios(&sampled, reporter)?
@@ -323,7 +322,7 @@ impl<B: Backend> Trainer<'_, B> {
         let learner = Learner {
             decoder: &self.actor.decoder,
             teacher: self.teacher.as_ref(),
-            recompute: self.job.spec.train.recompute,
+            recompute: self.job.spec.train.recompute.is_on(),
             balance,
             dropout: self.dropout(),
         };

@@ -132,7 +132,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             MicroBatchTokens::Auto(_) => {
                 let of = |decoder: &Decoder<B>| modelfile::shape(decoder.config());
                 let pass = Pass {
-                    recompute: job.spec.train.recompute,
+                    recompute: job.spec.train.recompute.is_on(),
                     precision: job.actor.precision,
                     frozen: job.spec.adapter.is_some(),
                     magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
@@ -283,6 +283,35 @@ impl<'a, B: Backend> Trainer<'a, B> {
             rollout.reference_logprobs = logprobs;
         }
         Ok(())
+    }
+
+    /// Log-probabilities of the completions of the round that comes next under the policy of now, if they are wanted; none where
+    /// this policy has sampled them, whose own are the same to the bit.
+    pub(super) fn proximal_logprobs(&self, reporter: &dyn Reporter) -> Result<Vec<Vec<f32>>, EngineError> {
+        let Some(next) = self.ahead.front().filter(|_| self.objective.needs().proximal) else { return Ok(Vec::new()) };
+        if self.samples_the_policy() && next.iter().all(|group| group.step == self.step) {
+            return Ok(Vec::new());
+        }
+        let all: Vec<Sequence> = next.iter().flat_map(|group| sequences(group)).collect();
+        self.logprobs(&self.actor.decoder, &all, reporter)
+    }
+
+    /// Gives them to the completions of the round that has begun.
+    pub(super) fn fill_proximal(&mut self, logprobs: Vec<Vec<f32>>) {
+        if logprobs.is_empty() {
+            return;
+        }
+        let mut logprobs = logprobs.into_iter();
+        for group in &mut self.rollouts {
+            for (rollout, logprobs) in Arc::make_mut(group).rollouts.iter_mut().zip(&mut logprobs) {
+                rollout.proximal_logprobs = logprobs;
+            }
+        }
+    }
+
+    /// Whether what samples is, to the bit, what is trained.
+    pub(super) fn samples_the_policy(&self) -> bool {
+        B::SAMPLES_EXACTLY && self.job.actor.sampling.is_whole()
     }
 }
 

@@ -21,6 +21,11 @@ impl FieldError {
     pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), code, detail: detail.into() }
     }
+
+    /// The same of a part of a body.
+    pub fn below(self, part: &str) -> Self {
+        Self { pointer: format!("{part}{}", self.pointer), ..self }
+    }
 }
 
 /// A name as it stands in a JSON pointer (RFC 6901).

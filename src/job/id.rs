@@ -113,6 +113,12 @@ id!(
     /// A sweep: jobs that differ in some fields and in their seeds.
     SweepId, "swp_");
 id!(
+    /// A suite: sets that models are evaluated on.
+    SuiteId, "suite_");
+id!(
+    /// One model on a suite.
+    SuiteRunId, "srun_");
+id!(
     /// A launch: a machine that a cluster's scheduler starts.
     LaunchId, "lau_");
 id!(

@@ -222,7 +222,7 @@ pub fn of_training(
     let of = |other: Option<&Shape>| other.map_or(0, |other| computed(other, train.precision, machine));
     let longest = sampled.map_or(0, |sampled| length(shape, sampling, sampled));
     let tokens = tokens_of_pass(train).max(longest);
-    let (recompute, precision) = (train.recompute, train.precision);
+    let (recompute, precision) = (train.recompute.is_on(), train.precision);
     let pass = Pass { recompute, precision, frozen: adapter.is_some(), magnitudes, teacher, entropy };
     // A device computes in bf16 with a copy of the weights.
     let copied = if machine.panels || train.precision == Precision::F32 { 0 } else { trained.saturating_mul(2) };

@@ -55,8 +55,8 @@ pub use flips::{Flip, Flips, PairedPass};
 pub use gate::GateSpec;
 pub use id::{
     ApiKeyId, AuditEntryId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, EventId, ExportId, FileId, JobId,
-    LaunchId, ModelId, PartId, RolloutSetId, SweepId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId,
-    WorkerId,
+    LaunchId, ModelId, PartId, RolloutSetId, SuiteId, SuiteRunId, SweepId, UploadId, VerifierId, WebhookDeliveryId,
+    WebhookEndpointId, WorkerId,
 };
 pub(crate) use kinds::kinds;
 pub use launch::LaunchStatus;

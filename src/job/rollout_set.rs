@@ -52,6 +52,10 @@ pub struct Rollout {
     pub behavior_logprobs: Vec<f32>,
     /// The same under the model the job started from; empty while unknown.
     pub reference_logprobs: Vec<f32>,
+    /// The same under the policy that the steps of the phase began with; empty where nobody asks for it. It is written all the
+    /// same, since ranks send each other fields by their places.
+    #[serde(default)]
+    pub proximal_logprobs: Vec<f32>,
     pub entropy_sum: f64,
     pub finish: FinishReason,
     /// How verification ended; none without a verifier.

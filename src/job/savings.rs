@@ -1,7 +1,9 @@
 //! What would lower a job's need of memory, and by how much: what a refusal says.
 
 use super::memory::{Beside, FEWEST_TOKENS, Machine, Shape, of_training};
-use super::spec::{Masters, MicroBatchTokens, MomentState, Precision, SampledCache, SamplingSpec, TrainSpec};
+use super::spec::{
+    Masters, MicroBatchTokens, MomentState, Precision, Recompute, SampledCache, SamplingSpec, TrainSpec,
+};
 
 /// What would lower a job's need, with what it saves, the most first.
 pub fn savings(
@@ -31,7 +33,7 @@ pub fn savings(
             }),
         ),
         ("`train.precision: \"bf16\"`", with(&|train, _, _| train.precision = Precision::Bf16)),
-        ("`train.recompute: true`", with(&|train, _, _| train.recompute = true)),
+        ("`train.recompute: true`", with(&|train, _, _| train.recompute = Recompute::Set(true))),
         (
             "`train.micro_batch_tokens: 256`",
             with(&|train, _, _| train.micro_batch_tokens = MicroBatchTokens::Tokens(FEWEST_TOKENS as u32)),

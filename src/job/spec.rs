@@ -180,8 +180,8 @@ pub struct TrainSpec {
     /// are what `optimizer.masters` says.
     pub precision: Precision,
     /// Compute each layer's intermediate results again in the backward pass instead of keeping them: about a third
-    /// more time, a fraction of the memory, the same bits.
-    pub recompute: bool,
+    /// more time, a fraction of the memory, the same bits. `auto` does so where no device has the memory to keep them.
+    pub recompute: Recompute,
     /// Weight of the load-balancing loss of a mixture of experts, which keeps the router from sending all tokens to
     /// few of them: of its mean over tokens and layers, taken within each sequence. 0 leaves it out; 0.001 is common.
     #[serde(skip_serializing_if = "is_zero")]
@@ -202,6 +202,20 @@ pub enum MicroBatchTokens {
 #[serde(rename_all = "snake_case")]
 pub enum Auto {
     Auto,
+}
+
+/// Yes, no, or `"auto"`, which is decided when the job is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Recompute {
+    Auto(Auto),
+    Set(bool),
+}
+
+impl Recompute {
+    pub fn is_on(self) -> bool {
+        self == Self::Set(true)
+    }
 }
 
 /// What the factors of matrix products are rounded to.
@@ -225,7 +239,7 @@ impl Default for TrainSpec {
             track_reference: true,
             micro_batch_tokens: MicroBatchTokens::Auto(Auto::Auto),
             precision: Precision::F32,
-            recompute: false,
+            recompute: Recompute::Auto(Auto::Auto),
             router_aux_loss_coef: 0.0,
         }
     }

@@ -45,6 +45,8 @@ pub struct Needs {
     pub groups: bool,
     /// Log-probabilities of the sampled tokens under the model the job started from.
     pub reference: bool,
+    /// The same under the policy that the steps of a sampling phase begin with.
+    pub proximal: bool,
     /// The log-ratios of a whole step before its first micro-batch, which cost a forward pass of their own unless the
     /// policy is the one that sampled.
     pub log_ratios: bool,
@@ -204,6 +206,8 @@ pub struct TokenBatch<'a> {
     pub behavior_logprobs: &'a Tensor,
     /// The same under the model the job started from, if asked for.
     pub reference_logprobs: Option<&'a Tensor>,
+    /// The same under the policy that the steps of the sampling phase began with, if asked for.
+    pub proximal_logprobs: Option<&'a Tensor>,
     /// The teacher beside the policy, if asked for.
     pub teacher: Option<TeacherBatch<'a>>,
     /// Entropy of the policy at each position, in nats, if asked for; carries a gradient.

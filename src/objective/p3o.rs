@@ -226,6 +226,7 @@ mod tests {
             policy_logprobs: &policy,
             behavior_logprobs: &behavior,
             reference_logprobs: None,
+            proximal_logprobs: None,
             teacher: None,
             entropy: None,
             credit: &credit,

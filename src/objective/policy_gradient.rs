@@ -9,12 +9,14 @@
 //!                                        w = rho where rho <= cap, or 0 "masked" (MIS)
 //!                                        w = clip(rho, 1 - clip_low, 1 + clip_high)      "clipped_weights" (CISPO)
 //! L = sum m max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A) / N_tok        "clip" (PPO, GSPO)
+//! L = sum m sg(min(exp(p - mu), cap)) max(-r A, -clip(r, 1 - clip_low, 1 + clip_high) A) / N_tok,
+//!                                        r = exp(l - p)                 "decoupled"
 //! log rho = l - mu                                                      ratio "token"
 //!         = sum m (l - mu) over the completion                          "sequence"
 //!         = the mean of l - mu over the completion                      "sequence_mean"
 //! ```
 //!
-//! with `kl_coef` sum m k3(l, reference) / N_tok added and `entropy_coef` sum m H / N_tok taken away. `aggregation`
+//! where p is the log-probability under the policy that the steps of the sampling phase began with. With `kl_coef` sum m k3(l, reference) / N_tok added and `entropy_coef` sum m H / N_tok taken away. `aggregation`
 //! "sequence_mean" divides a token's terms by the length of its completion and the sum by N_seq, {"constant": n} divides
 //! the sum by n N_seq.
 
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::advantage::{Advantage, Estimator};
 use super::surrogate::{self, Aggregation, Clip, Penalties, Ratio};
 use super::{Circumstances, Group, Needs, Objective, Plan, Settings, StepTotals, StoredRollouts, TokenBatch, Warning};
+use crate::job::FieldError;
 use crate::job::spec::TrainSpec;
 
 pub const SUMMARY: &str = "The score-function estimator with a choice of advantages (reinforce, mean, rloo, maxrl, pass_at_k, ...), of \
@@ -45,13 +48,13 @@ pub struct Config {
     pub correction: Correction,
     /// Whose ratio is corrected with.
     pub ratio: Ratio,
-    /// With `correction` "clip" and "clipped_weights": the ratio counts down to `1 - clip_low`.
+    /// With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts down to `1 - clip_low`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub clip_low: f64,
-    /// With `correction` "clip" and "clipped_weights": the ratio counts up to `1 + clip_high`.
+    /// With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts up to `1 + clip_high`.
     #[schemars(range(min = 0.0))]
     pub clip_high: f64,
-    /// With `correction` "truncated" and "masked": the ratio counts up to it.
+    /// With `correction` "truncated", "masked" and "decoupled": the importance weight counts up to it.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub cap: f64,
     pub aggregation: Aggregation,
@@ -96,6 +99,10 @@ pub enum Correction {
     ClippedWeights,
     /// PPO's clipped surrogate; with `ratio` "sequence_mean" that of GSPO (arXiv 2507.18071).
     Clip,
+    /// The same with ratios to the policy that the steps of the sampling phase began with, and importance weights of that one
+    /// up to `cap`, detached: the decoupled loss of arXiv 2110.00641 (eq. 5), for completions that were sampled ahead
+    /// (`train.max_lag`, arXiv 2505.24298). It costs one more forward pass over each sampled completion.
+    Decoupled,
 }
 
 impl Config {
@@ -109,6 +116,14 @@ impl Config {
 }
 
 impl Settings for Config {
+    fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
+        if self.correction == Correction::Decoupled && self.ratio != Ratio::Token {
+            let detail = "with `correction` \"decoupled\" ratios are those of tokens; leave it out";
+            return Err(vec![FieldError::new(format!("{pointer}/ratio"), "invalid_value", detail)]);
+        }
+        Ok(())
+    }
+
     fn build(&self, train: &TrainSpec) -> Box<dyn Objective> {
         Box::new(build(self.clone(), train))
     }
@@ -116,6 +131,8 @@ impl Settings for Config {
     fn stored_rollouts(&self) -> StoredRollouts {
         match self.correction {
             Correction::None => StoredRollouts::OfTheStart,
+            // They belong to no phase.
+            Correction::Decoupled => StoredRollouts::Refused,
             _ => StoredRollouts::Any,
         }
     }
@@ -158,6 +175,10 @@ impl PolicyGradient {
         let ratio = || self.config.ratio.log(batch)?.detach().clamp(-most, most)?.exp();
         match self.config.correction {
             Correction::None | Correction::Clip => batch.credit.ones_like(),
+            Correction::Decoupled => {
+                let shift = surrogate::difference(batch, proximal(batch), batch.behavior_logprobs)?;
+                shift.clamp(-most, most)?.exp()?.minimum(self.config.cap as f32)
+            }
             Correction::Importance => ratio(),
             Correction::Truncated => ratio()?.minimum(self.config.cap as f32),
             Correction::Masked => {
@@ -172,9 +193,15 @@ impl PolicyGradient {
     }
 }
 
+/// Log-probabilities under the policy that the steps of the phase began with; where that is the one that sampled, nobody tells.
+fn proximal<'a>(batch: &TokenBatch<'a>) -> &'a Tensor {
+    batch.proximal_logprobs.unwrap_or(batch.behavior_logprobs)
+}
+
 impl Objective for PolicyGradient {
     fn needs(&self) -> Needs {
-        self.config.penalties().needs(Needs { verifier: true, groups: true, ..Needs::default() })
+        let proximal = self.config.correction == Correction::Decoupled;
+        self.config.penalties().needs(Needs { verifier: true, groups: true, proximal, ..Needs::default() })
     }
 
     fn estimator(&self) -> Option<&Estimator> {
@@ -198,6 +225,10 @@ impl Objective for PolicyGradient {
             Correction::Clip => {
                 surrogate::ppo(batch, &self.config.ratio.log(batch)?, batch.credit, self.config.range())?
             }
+            Correction::Decoupled => {
+                let moved = surrogate::difference(batch, batch.policy_logprobs, proximal(batch))?;
+                surrogate::ppo(batch, &moved, &(self.weights(batch)? * batch.credit)?, self.config.range())?
+            }
             _ => surrogate::score(batch, &(self.weights(batch)? * batch.credit)?)?.neg()?,
         };
         let aggregation = self.config.aggregation;
@@ -213,7 +244,7 @@ impl Objective for PolicyGradient {
     }
 
     fn clip(&self) -> Option<Clip> {
-        (self.config.correction == Correction::Clip).then(|| self.config.range())
+        matches!(self.config.correction, Correction::Clip | Correction::Decoupled).then(|| self.config.range())
     }
 
     fn ratio(&self) -> Ratio {

@@ -69,6 +69,13 @@ const LINES: &[Line] = &[
             "clip_low": 1.0, "clip_high": 0.2}}"#,
     ),
     (
+        "decoupled_ppo",
+        "arXiv 2110.00641, 2505.24298",
+        "PPO's clipped surrogate around the policy that a phase's steps begin with, for phases that are sampled ahead.",
+        r#"{"objective": {"type": "policy_gradient", "advantage": "group_std", "correction": "decoupled", "cap": 5.0},
+            "train": {"max_lag": 1}}"#,
+    ),
+    (
         "tis",
         "Ionides 2008",
         "Truncated importance sampling by token, for samplers that round otherwise or lag behind.",
@@ -136,10 +143,11 @@ mod tests {
                 Some(rollouts) => field::parse(rollouts, "").unwrap(),
                 None => RolloutSpec::default(),
             };
-            let (train, sampling) = (TrainSpec::default(), SamplingSpec::default());
+            let train = spec.get("train").map_or_else(TrainSpec::default, |train| field::parse(train, "").unwrap());
+            let sampling = SamplingSpec::default();
             check(&config, &Sections { train: &train, sampling: &sampling, rollouts: &rollouts })
                 .unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
-            let known = ["objective", "rollouts"];
+            let known = ["objective", "rollouts", "train"];
             assert!(spec.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())), "{name}");
         }
     }

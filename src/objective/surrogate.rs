@@ -141,7 +141,12 @@ fn lengths(batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
 
 /// `m (policy - behavior)`; masked before anything is exponentiated, so that padding cannot overflow.
 pub fn log_ratio(batch: &TokenBatch<'_>) -> TensorResult<Tensor> {
-    (batch.policy_logprobs - batch.behavior_logprobs)? * batch.mask
+    difference(batch, batch.policy_logprobs, batch.behavior_logprobs)
+}
+
+/// `m (of - from)`.
+pub fn difference(batch: &TokenBatch<'_>, of: &Tensor, from: &Tensor) -> TensorResult<Tensor> {
+    (of - from)? * batch.mask
 }
 
 /// `m max(-rho A, -clip(rho, 1 - low, 1 + high) A)` with `rho = exp(log_ratio)`, the clipped surrogate of PPO (arXiv

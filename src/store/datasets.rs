@@ -135,8 +135,8 @@ impl Store {
         self.dataset(id).await
     }
 
-    /// Removes a data set with all its versions and their files. Refuses while a job that is not finished names one of
-    /// them.
+    /// Removes a data set with all its versions and their files. Refuses while a job that is not finished, or a suite, names one
+    /// of them.
     pub async fn delete_dataset(&self, id: DatasetId) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
@@ -152,6 +152,7 @@ impl Store {
                 return Err(StoreError::NotFound { what: "data set", id: id.to_string() });
             }
             unused(tx.connection(), &versions, "data set").await?;
+            in_no_suite(tx.connection(), id).await?;
             for statement in ["delete from dataset_version where dataset_id = $1", "delete from dataset where id = $1"]
             {
                 sqlx::query(statement).bind(id.to_string()).execute(tx.connection()).await?;
@@ -257,6 +258,23 @@ async fn insert_version(connection: &mut AnyConnection, version: &DatasetVersion
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// Refuses when a suite names a version of a data set.
+async fn in_no_suite(connection: &mut AnyConnection, dataset: DatasetId) -> Result<()> {
+    let suite: Option<String> = sqlx::query_scalar(
+        "select suite.id from suite join dataset_version v on v.dataset_id = $1
+         where suite.sets like '%' || v.id || '%' limit 1",
+    )
+    .bind(dataset.to_string())
+    .fetch_optional(connection)
+    .await?;
+    match suite {
+        None => Ok(()),
+        Some(suite) => {
+            Err(StoreError::Conflict(format!("the suite {suite} evaluates on the data set; delete it first")))
+        }
+    }
 }
 
 fn dataset(row: &AnyRow) -> Result<DatasetRow> {

@@ -1,11 +1,14 @@
 //! Evaluations: jobs of that kind, with what they found once they are complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use sqlx::Row;
 
 use super::artifacts::content;
+use super::jobs::{job, job_rows, spent};
 use super::{Content, JobRow, Page, Result, Store, StoreError, read, read_json};
 use crate::job::event::EvaluationFound;
-use crate::job::{CheckpointId, EvaluationId, EvaluationSummary, JobId, JobKind, PolicyEvaluation};
+use crate::job::{CheckpointId, EvaluationId, EvaluationSummary, JobId, JobKind, PolicyEvaluation, SuiteRunId};
 
 /// An evaluation.
 #[derive(Clone, Debug)]
@@ -64,6 +67,27 @@ impl Store {
             }
         }
         Ok(rows)
+    }
+
+    /// The evaluations of a run of a suite, those that are there.
+    pub(super) async fn evaluations_of_run(&self, run: SuiteRunId) -> Result<HashMap<EvaluationId, EvaluationRow>> {
+        let jobs = concat!(job_rows!(), " where job.id in (select job_id from suite_run_set where run_id = $1)");
+        let jobs = sqlx::query(jobs).bind(run.to_string()).fetch_all(&self.readers).await?;
+        // An evaluation has the digits of its job.
+        let found = "select * from artifact where id in
+            (select $2 || substr(job_id, length($3) + 1) from suite_run_set where run_id = $1)";
+        let found = sqlx::query(found).bind(run.to_string()).bind(EvaluationId::PREFIX).bind(JobId::PREFIX);
+        let mut contents = HashMap::new();
+        for row in found.fetch_all(&self.readers).await? {
+            let id: EvaluationId = read("evaluation id", row.try_get("id")?)?;
+            contents.extend(content(&row)?.map(|content| (id, content)));
+        }
+        let evaluation = |row| {
+            let job = job(row)?;
+            let id = EvaluationId::of_job(job.id);
+            Ok((id, EvaluationRow { id, job, content: contents.remove(&id) }))
+        };
+        jobs.iter().map(evaluation).collect()
     }
 
     /// What a job that trains found of its policy, the last of each step, by steps.

@@ -54,6 +54,7 @@ macro_rules! job_rows {
         )
     };
 }
+pub(super) use job_rows;
 
 /// A job.
 #[derive(Clone, Debug)]
@@ -298,7 +299,7 @@ pub(super) fn stored_budget(row: &AnyRow) -> Result<Option<BudgetSpec>> {
     text.map(|text| read_json("budget", &text)).transpose()
 }
 
-fn job(row: &AnyRow) -> Result<JobRow> {
+pub(super) fn job(row: &AnyRow) -> Result<JobRow> {
     let time = |column| -> Result<Option<Timestamp>> { Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp)) };
     let json = |column| -> Result<Option<String>> { Ok(row.try_get(column)?) };
     let (attributes, resolved, essence) = stored_spec(row)?;

@@ -77,6 +77,8 @@ migrations! {
     "0046_sweeps",
     "0047_sweep_halving",
     "0048_webhook_formats",
+    "0049_suites",
+    "0050_programs",
 }
 
 /// What sqlx calls this database.

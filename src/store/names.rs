@@ -11,7 +11,7 @@ use super::{Result, Store, StoreError};
 use crate::job::id::InvalidId;
 use crate::job::{
     ApiKeyId, CheckpointId, DatasetId, DatasetVersionId, EvaluationId, ExportId, FileId, JobId, LaunchId, ModelId,
-    RolloutSetId, SweepId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
+    RolloutSetId, SuiteId, SuiteRunId, SweepId, UploadId, VerifierId, WebhookDeliveryId, WebhookEndpointId, WorkerId,
 };
 
 /// What follows a name to mean the newest that has it.
@@ -64,6 +64,7 @@ called! {
     // What the operator imports is there for every project.
     ModelId = "model" in "model" of "(project is null or project = $2)",
     VerifierId = "verifier" in "verifier" of "project = $2",
+    SuiteId = "suite" in "suite" of "project = $2",
 }
 
 impl Identified for CheckpointId {
@@ -76,6 +77,7 @@ impl Identified for EvaluationId {}
 impl Identified for ExportId {}
 impl Identified for FileId {}
 impl Identified for LaunchId {}
+impl Identified for SuiteRunId {}
 impl Identified for SweepId {}
 impl Identified for RolloutSetId {}
 impl Identified for UploadId {}

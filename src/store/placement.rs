@@ -247,10 +247,11 @@ async fn begin_attempt(
     hold(connection, lease.job, &start.devices, now).await?;
     let lead = start.devices.first().ok_or(StoreError::Corrupt { what: "placement", detail: String::from("empty") })?;
     sqlx::query(
-        "insert into attempt (job_id, number, worker, device, devices, started_at, first_step)
+        "insert into attempt (job_id, number, worker, device, devices, started_at, first_step, program)
          values ($1, $2, $3, $4, $5, $6,
                  coalesce((select max(step) from artifact where job_id = $1 and kind = 'training'),
-                          (select from_step from verification where job_id = $1), 0))",
+                          (select from_step from verification where job_id = $1), 0),
+                 (select host.version from device join host on host.name = device.host where device.name = $4))",
     )
     .bind(lease.job.to_string())
     .bind(i64::from(lease.attempt))

@@ -10,8 +10,8 @@ use super::{Result, Store, optional};
 use crate::job::Timestamp;
 
 tokio::task_local! {
-    /// The keyed request that is being served.
-    static SERVED: Keyed;
+    /// The keyed request that is being served; none where what is made is not what it asks for.
+    static SERVED: Option<Keyed>;
 }
 
 /// A request that can be known again.
@@ -80,7 +80,12 @@ impl Store {
     /// Serves the request with this key: what it makes is written together with the key.
     pub async fn serve_keyed<F: Future>(&self, key: &str, digest: &str, now: Timestamp, serve: F) -> F::Output {
         let (project, key, digest) = (self.own_project().to_owned(), key.to_owned(), digest.to_owned());
-        SERVED.scope(Keyed { project, key, digest, now }, serve).await
+        SERVED.scope(Some(Keyed { project, key, digest, now }), serve).await
+    }
+
+    /// Does a part of what a request asks for: what that makes on the way is not what the key stands for.
+    pub async fn on_the_way<F: Future>(&self, part: F) -> F::Output {
+        SERVED.scope(None, part).await
     }
 
     /// Keeps the answer to the request with this key.
@@ -118,16 +123,16 @@ impl Store {
 /// makes it.
 pub(super) async fn stand_for(connection: &mut AnyConnection, resource: &str) -> Result<()> {
     match SERVED.try_with(Clone::clone) {
-        Ok(keyed) => remember(connection, &keyed, resource).await,
-        Err(_) => Ok(()),
+        Ok(Some(keyed)) => remember(connection, &keyed, resource).await,
+        Ok(None) | Err(_) => Ok(()),
     }
 }
 
 /// The same for what no other request shows: the answer is kept, within the transaction that does what was asked for.
 pub(super) async fn answered(connection: &mut AnyConnection, vault: &Vault, status: u16, answer: &str) -> Result<()> {
     match SERVED.try_with(Clone::clone) {
-        Ok(keyed) => insert(connection, &keyed, None, Some((status, vault.seal(answer, ANSWER)?))).await,
-        Err(_) => Ok(()),
+        Ok(Some(keyed)) => insert(connection, &keyed, None, Some((status, vault.seal(answer, ANSWER)?))).await,
+        Ok(None) | Err(_) => Ok(()),
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Padded {
     pub groups: Vec<usize>,
     pub behavior: Vec<f64>,
     pub reference: Vec<f64>,
+    /// Under the policy that the steps of the phase began with, where that is told.
+    pub proximal: Option<Vec<f64>>,
     /// Number format of the tensors; a teacher is compared in f32 whatever it is.
     pub dtype: DType,
 }
@@ -76,6 +78,7 @@ impl Padded {
             groups: flat(&input["group"]).iter().map(|g| *g as usize).collect(),
             behavior: flat(&input["behavior_logprobs"]),
             reference: flat(&input["reference_logprobs"]),
+            proximal: input.get("proximal_logprobs").map(flat),
             dtype: DType::F32,
         }
     }
@@ -214,10 +217,12 @@ impl Padded {
         let entropy = entropy.reshape(&shape).unwrap();
         let numbers_of = (0..part.len() as u32).flat_map(|number| std::iter::repeat_n(number, t)).collect::<Vec<_>>();
         let token_credit: Vec<f64> = rows.iter().map(|i| credit[i / t]).collect();
+        let proximal = self.proximal.as_ref().map(|proximal| tensor(&pick(proximal), &shape));
         let batch = TokenBatch {
             policy_logprobs: &policy,
             behavior_logprobs: &tensor(&pick(&self.behavior), &shape),
             reference_logprobs: Some(&tensor(&pick(&self.reference), &shape)),
+            proximal_logprobs: proximal.as_ref(),
             teacher: view.map(|_| TeacherBatch { log_ratio: &log_ratio, divergence: &divergence }),
             entropy: objective.needs().entropy.then_some(&entropy),
             credit: &tensor(&token_credit, &shape),

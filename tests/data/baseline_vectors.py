@@ -38,6 +38,8 @@ class Step:
             for rows, tokens in zip(self.logits, self.tokens)
         ]
         self.behavior, self.reference = near(spread), near(0.3)
+        # Of the policy that the steps of the phase began with; drawn last, so that all else is as it was.
+        self.proximal = near(0.2)
 
     def group(self, i):
         first = i // SIZE * SIZE
@@ -116,7 +118,12 @@ def loss_of(spec, step, credit, frozen):
         for i, own in enumerate(policy):
             row = []
             for t, l in enumerate(own):
-                if correction == "clip":
+                if correction == "decoupled":
+                    # arXiv 2110.00641, eq. 5, with the weight of the proximal policy truncated.
+                    weigh = min(math.exp(step.proximal[i][t] - step.behavior[i][t]), cap)
+                    rho = math.exp(l - step.proximal[i][t])
+                    term = -weigh * min(rho * credit[i], min(max(rho, 1 - low), 1 + high) * credit[i])
+                elif correction == "clip":
                     rho = math.exp(moving[i][t])
                     term = -min(rho * credit[i], min(max(rho, 1 - low), 1 + high) * credit[i])
                 else:
@@ -227,6 +234,9 @@ CASES = [
     ("p3o", {"behavior_coef": 0.25}),
     ("vopd", {"baseline": "full", "reward_floor": -0.4}),
     ("vopd", {"baseline": "none", "reward_floor": -0.4}),
+    # Decoupled PPO (2110.00641), also as AReaL weighs it (2505.24298)
+    ("policy_gradient", {"advantage": "group_std", "correction": "decoupled", "cap": 1.1, "clip_low": 0.1, "clip_high": 0.15}),
+    ("policy_gradient", {"advantage": "mean", "correction": "decoupled", "cap": 5.0, "aggregation": "sequence_mean", "kl_coef": 0.05}),
 ]
 
 
@@ -260,6 +270,7 @@ def case(number, objective, spec):
             "group": [i // SIZE for i in range(COMPLETIONS)],
             "behavior_logprobs": step.behavior,
             "reference_logprobs": step.reference,
+            **({"proximal_logprobs": step.proximal} if settings.get("correction") == "decoupled" else {}),
         },
         "expected": {"loss": loss(step.logits), "advantages": credit, "grad_policy_logits": gradient(loss, step.logits)},
     }

@@ -2502,6 +2502,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/suite-runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a run of a suite */
+        get: operations["get_suite_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suites": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List suites */
+        get: operations["list_suites"];
+        put?: never;
+        /**
+         * Create a suite
+         * @description Keeps sets of rows, each with its verifier and its way of sampling, so that models are evaluated on all of them with one
+         *     request, today and later, in the same way: what a set names is resolved now. A suite does not change.
+         */
+        post: operations["create_suite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suites/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a suite */
+        get: operations["get_suite"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a suite
+         * @description Its runs go with it; their evaluations stay.
+         */
+        delete: operations["delete_suite"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suites/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs of a suite
+         * @description With what each of them found on each set: how models compare, and how they have become.
+         */
+        get: operations["list_suite_runs"];
+        put?: never;
+        /**
+         * Evaluate a model on a suite
+         * @description Makes an evaluation for each set, all or none. Two runs of a suite have drawn with the same seeds and can be compared set by
+         *     set. With an `Idempotency-Key` header the same request can be repeated for 24 hours without making a second run.
+         */
+        post: operations["run_suite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sweeps": {
         parameters: {
             query?: never;
@@ -4293,6 +4378,46 @@ export interface components {
             /** @description The code of a link that `POST /v1/sessions/links` made, which is used up. */
             link?: string | null;
         };
+        /** @description A suite to make. */
+        CreateSuite: {
+            /** @description A name for people. */
+            name?: string | null;
+            /**
+             * @description Each is what `POST /v1/evaluations` takes without `model`, with a `name` of up to 64 characters that no other set has.
+             * @example [
+             *       {
+             *         "name": "sums",
+             *         "dataset": "builtin:arithmetic",
+             *         "verifier": {
+             *           "type": "numeric"
+             *         },
+             *         "samples": 16,
+             *         "pass_at": [
+             *           1,
+             *           16
+             *         ]
+             *       }
+             *     ]
+             */
+            sets: Record<string, never>[];
+            /** @description Up to 16 pairs of your own. */
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @description What is to be evaluated. */
+        CreateSuiteRun: {
+            /**
+             * @description The model, as in an evaluation.
+             * @example ft:nightly
+             */
+            model: string;
+            /**
+             * Format: int32
+             * @description In the place of that of each set.
+             */
+            priority?: number | null;
+            /** @description Up to 16 pairs of your own, which each evaluation gets. */
+            metadata?: components["schemas"]["Metadata"] | null;
+        };
         /** @description A sweep to make. */
         CreateSweep: {
             /** @description A name for people. */
@@ -4328,7 +4453,10 @@ export interface components {
             halving?: components["schemas"]["SweepHalving"] | null;
             /** @description What all its jobs together may use of the devices. */
             budget?: components["schemas"]["SweepBudget"] | null;
-            /** @description Where a finished job of this project has the same resolved spec, it answers, and nothing is done again. */
+            /**
+             * @description Where a finished job of this project has the same resolved spec and was made by this version of the program, it answers, and
+             *     nothing is done again.
+             */
             reuse?: boolean;
         };
         /** @description The file that is going to be sent. */
@@ -6510,7 +6638,7 @@ export interface components {
              *       "track_reference": true,
              *       "micro_batch_tokens": "auto",
              *       "precision": "f32",
-             *       "recompute": false
+             *       "recompute": "auto"
              *     }
              */
             train?: components["schemas"]["TrainSpec"];
@@ -7510,19 +7638,19 @@ export interface components {
             ratio?: components["schemas"]["ObjectivePolicyGradientRatio"];
             /**
              * Format: double
-             * @description With `correction` "clip" and "clipped_weights": the ratio counts down to `1 - clip_low`.
+             * @description With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts down to `1 - clip_low`.
              * @default 0.2
              */
             clip_low?: number;
             /**
              * Format: double
-             * @description With `correction` "clip" and "clipped_weights": the ratio counts up to `1 + clip_high`.
+             * @description With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts up to `1 + clip_high`.
              * @default 0.2
              */
             clip_high?: number;
             /**
              * Format: double
-             * @description With `correction` "truncated" and "masked": the ratio counts up to it.
+             * @description With `correction` "truncated", "masked" and "decoupled": the importance weight counts up to it.
              * @default 2
              */
             cap?: number;
@@ -7550,9 +7678,10 @@ export interface components {
          *     - `masked`: Importance weights; what has one above `cap` does not count (masked importance sampling).
          *     - `clipped_weights`: Importance weights within the clip range, detached, so that no token loses its gradient (CISPO, arXiv 2506.13585).
          *     - `clip`: PPO's clipped surrogate; with `ratio` "sequence_mean" that of GSPO (arXiv 2507.18071).
+         *     - `decoupled`: The same with ratios to the policy that the steps of the sampling phase began with, and importance weights of that one up to `cap`, detached: the decoupled loss of arXiv 2110.00641 (eq. 5), for completions that were sampled ahead (`train.max_lag`, arXiv 2505.24298). It costs one more forward pass over each sampled completion.
          * @enum {string}
          */
-        ObjectivePolicyGradientCorrection: "none" | "importance" | "truncated" | "masked" | "clipped_weights" | "clip";
+        ObjectivePolicyGradientCorrection: "none" | "importance" | "truncated" | "masked" | "clipped_weights" | "clip" | "decoupled";
         /**
          * @description Whose probabilities a ratio policy / behavior compares.
          *
@@ -8212,6 +8341,8 @@ export interface components {
          * @enum {string}
          */
         RecommendationCode: "reached" | "ess_floor" | "smallest_listed" | "largest_listed" | "too_few_completions" | "no_spread";
+        /** @description Yes, no, or `"auto"`, which is decided when the job is submitted. */
+        Recompute: components["schemas"]["Auto"] | boolean;
         /** @description What an agent must know of its server. */
         RegisteredHost: {
             name: string;
@@ -9021,6 +9152,81 @@ export interface components {
             /** @description Chunks are never padded. */
             include_obfuscation?: boolean | null;
         };
+        /** @description Sets that models are evaluated on. */
+        Suite: {
+            /** @example suite_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "suite";
+            name?: string | null;
+            /** @description Each is the spec of an evaluation without its model, with every default filled in and every reference resolved. */
+            sets: Record<string, never>[];
+            metadata: components["schemas"]["Metadata"];
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+        };
+        /** @description One page of a list. */
+        SuiteList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Suite"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A model on the sets of a suite. */
+        SuiteRun: {
+            /** @example srun_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            id: string;
+            /** @constant */
+            object: "suite_run";
+            /** @example suite_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
+            suite: string;
+            model: string;
+            /**
+             * @description `running` until all evaluations are over, and then `succeeded`, or `failed` or `cancelled` if one of them is. Those that
+             *     were deleted do not count; `deleted` when all are.
+             * @example succeeded
+             */
+            status: string;
+            /** @description In the suite's order. */
+            sets: components["schemas"]["SuiteRunOfSet"][];
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+        };
+        /** @description One page of a list. */
+        SuiteRunList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["SuiteRun"][];
+            has_more: boolean;
+            first_id?: string | null;
+            last_id?: string | null;
+        };
+        /** @description A model on one set. */
+        SuiteRunOfSet: {
+            name: string;
+            /**
+             * @description Read its results, compare it and break it down there.
+             * @example ev_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            evaluation: string;
+            /**
+             * @description That of the evaluation; `deleted` where there is none any more.
+             * @example succeeded
+             */
+            status: string;
+            /** @description What was found; null until the evaluation is complete. */
+            result?: components["schemas"]["EvaluationResult"] | null;
+            /** @description Why its job failed. */
+            failure?: components["schemas"]["JsonObject"] | null;
+        };
         /** @description A sweep. */
         Sweep: {
             /** @example swp_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -9409,10 +9615,10 @@ export interface components {
             precision?: components["schemas"]["Precision"];
             /**
              * @description Compute each layer's intermediate results again in the backward pass instead of keeping them: about a third
-             *     more time, a fraction of the memory, the same bits.
-             * @default false
+             *     more time, a fraction of the memory, the same bits. `auto` does so where no device has the memory to keep them.
+             * @default auto
              */
-            recompute?: boolean;
+            recompute?: components["schemas"]["Recompute"];
             /**
              * Format: double
              * @description Weight of the load-balancing loss of a mixture of experts, which keeps the router from sending all tokens to
@@ -14834,7 +15040,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description A job that is not finished, or a suite, uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20285,6 +20491,410 @@ export interface operations {
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["StorageFull"];
+        };
+    };
+    get_suite_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuiteRun"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such run. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_suites: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuiteList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `token_unknown`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_suite: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSuite"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suite"];
+                };
+            };
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `token_unknown`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A set is invalid; `errors` names the set and the field. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_suite: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The suite, by id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suite"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such suite. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_suite: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The suite */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such suite. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    list_suite_runs: {
+        parameters: {
+            query?: {
+                /** @description Items to return, 1 to 100. */
+                limit?: number;
+                /** @description Start behind the item with this id. */
+                after?: string;
+                /** @description `desc` (newest first) or `asc`. */
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                /** @description The suite, by id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuiteRunList"];
+                };
+            };
+            /** @description A parameter is invalid. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `token_unknown`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such suite. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    run_suite: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat: for 24 hours the same key with the same body answers with what the first request made.
+                 * @example nightly-2026-01-31
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The suite */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSuiteRun"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuiteRun"];
+                };
+            };
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `token_unknown`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such suite. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The model is unknown or does not fit a set; `errors` names the set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The project may not have so many jobs. Codes: `rate_limited`, `quota_exceeded`, `inference_queue_full` */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    "x-ratelimit-limit-requests": components["headers"]["RateLimitLimit"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RateLimitRemaining"];
+                    "x-ratelimit-reset-requests": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. Codes: `storage_full` */
+            507: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_sweeps: {

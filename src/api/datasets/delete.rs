@@ -19,7 +19,7 @@ use crate::job::DatasetId;
     responses(
         (status = 200, body = Deleted),
         (status = 404, description = "No such data set", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "A job that is not finished uses it", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "A job that is not finished, or a suite, uses it", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub async fn delete_dataset(Access(app): Access, Id(id): Id<DatasetId>) -> Result<Json<Deleted>, Problem> {

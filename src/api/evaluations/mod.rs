@@ -5,7 +5,7 @@ pub mod compare;
 pub mod create;
 pub mod get;
 pub mod list;
-mod resolve;
+pub mod resolve;
 pub mod results;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::api::App;
 use crate::api::error::Problem;
 use crate::api::imports::Pull;
-use crate::api::resolve::{self, collect};
+use crate::api::resolve::{self, Scoring, collect};
 use crate::api::resources;
 use crate::dataset::Split;
 use crate::job::FieldError;
@@ -19,8 +19,7 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     let (store, finder) = (&app.store, app.finder(Pull::Begin));
     let mut spec = EvaluationSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
-    let scoring = collect(resolve::verifier(app, Some(&spec.verifier), true).await?, &mut errors);
-    let scoring = scoring.unwrap_or_default();
+    let scoring = scoring(app, &spec, &mut errors).await?;
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let rows = collect(rows(store, &mut spec, scoring.config.as_ref()).await?, &mut errors);
@@ -42,6 +41,30 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
         .traced(telemetry::current())
         .with_base(base)
         .with_verifier(scoring.stored))
+}
+
+/// A spec that has no model yet, with all else filled in and pinned, as it is to be submitted with one. What it has as its
+/// model is left out.
+pub async fn without_model(app: &App, submitted: &Value) -> Result<Result<Value, Vec<FieldError>>, Problem> {
+    let mut spec = match EvaluationSpec::parse(submitted) {
+        Ok(spec) => spec,
+        Err(errors) => return Ok(Err(errors)),
+    };
+    let mut errors = Vec::new();
+    let scoring = scoring(app, &spec, &mut errors).await?;
+    let rows = collect(rows(&app.store, &mut spec, scoring.config.as_ref()).await?, &mut errors);
+    let (Some(config), Some(rows), []) = (scoring.config, rows, errors.as_slice()) else { return Ok(Err(errors)) };
+    (spec.dataset, spec.verifier) = (rows.to_string(), config.resolved());
+    let mut spec = serde_json::to_value(&spec).unwrap_or_default();
+    if let Some(members) = spec.as_object_mut() {
+        members.shift_remove("model");
+    }
+    Ok(Ok(spec))
+}
+
+/// How completions are scored.
+async fn scoring(app: &App, spec: &EvaluationSpec, errors: &mut Vec<FieldError>) -> Result<Scoring, Problem> {
+    Ok(collect(resolve::verifier(app, Some(&spec.verifier), true).await?, errors).unwrap_or_default())
 }
 
 /// The rows, which need an answer each where the verifier compares with it. Of rows that are split the spec says from here

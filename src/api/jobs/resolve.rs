@@ -16,7 +16,7 @@ use crate::job::adapter::AdapterInit;
 use crate::job::digest;
 use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS, Sampled, Shape};
 use crate::job::savings::savings;
-use crate::job::spec::{Masters, OptimizerKind, SamplingSpec, TrainSpec};
+use crate::job::spec::{Masters, OptimizerKind, Recompute, SamplingSpec, TrainSpec};
 use crate::job::{FieldError, RolloutSetId, VerifierId};
 use crate::objective::{self, Needs, Sections};
 use crate::spec::{Attributes, Common, JobSpec, ModelRef, Pinned, Resolved, RowsRef, TeacherRef, Training};
@@ -62,7 +62,7 @@ impl Estimate {
 /// Checks a spec, fills in its defaults and pins its references to immutable things.
 pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resolution, Problem> {
     let (store, finder) = (&app.store, app.finder(pull));
-    let spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
+    let mut spec = JobSpec::parse(&submitted).map_err(Problem::invalid)?;
     let mut errors = Vec::new();
     let objective = collect(objective::Config::parse(&spec.objective, "/objective"), &mut errors);
     let sections = Sections { train: &spec.train, sampling: &spec.sampling, rollouts: &spec.rollouts };
@@ -113,9 +113,9 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let estimate = Estimate { shape, beside, machine: resources::machine(store).await? };
     errors.extend(without_experts(&spec, &estimate.shape));
     errors.extend(on_cpu_only(&spec, &estimate.machine));
-    let (train, sampling) = (&spec.train, &spec.sampling);
-    let (need, savings) = (estimate.need(train, sampling), || estimate.savings(train, sampling));
-    errors.extend(resources::check(store, &spec.resources, &need, savings).await?);
+    let (recompute, refused) = recompute(store, &estimate, &spec).await?;
+    spec.train.recompute = recompute;
+    errors.extend(refused);
     if !errors.is_empty() {
         return Err(Problem::invalid(errors));
     }
@@ -128,6 +128,28 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let (attributes, common, training) = spec.pin(pinned);
     let common = Common { prompt, ..common };
     Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, estimate })
+}
+
+/// Whether intermediate results are computed again, and why no device will do. Left open, they are where it takes that.
+async fn recompute(
+    store: &Store,
+    estimate: &Estimate,
+    spec: &JobSpec,
+) -> Result<(Recompute, Vec<FieldError>), Problem> {
+    let choices = match spec.train.recompute {
+        Recompute::Auto(_) => &[false, true][..],
+        Recompute::Set(set) => &[set][..],
+    };
+    let mut decided = (spec.train.recompute, Vec::new());
+    for choice in choices {
+        let train = TrainSpec { recompute: Recompute::Set(*choice), ..spec.train.clone() };
+        let (need, savings) = (estimate.need(&train, &spec.sampling), || estimate.savings(&train, &spec.sampling));
+        decided = (train.recompute, resources::check(store, &spec.resources, &need, savings).await?);
+        if decided.1.is_empty() {
+            break;
+        }
+    }
+    Ok(decided)
 }
 
 /// The rows for evaluation; what is split brings its own along, if there are any.

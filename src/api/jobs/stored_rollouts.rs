@@ -92,9 +92,10 @@ fn way_out(admitted: StoredRollouts, allowed: bool) -> Option<&'static str> {
 /// Why an objective cannot use stored completions in the wanted way.
 fn refusal(admitted: StoredRollouts, name: &str, mix: bool) -> Option<String> {
     match admitted {
-        StoredRollouts::Refused => {
-            Some(format!("`{name}` cannot learn from stored completions; leave this out, or choose another objective"))
-        }
+        StoredRollouts::Refused => Some(format!(
+            "`{name}` cannot learn from stored completions; leave this out, or choose another objective or \
+                 correction"
+        )),
         StoredRollouts::OfTheStart if mix => Some(format!(
             "`{name}` learns from the completions of one policy, so that stored and fresh ones do not mix; use \
              `rollouts.from`, or leave this out"

@@ -67,7 +67,8 @@ pub struct CreateSweep {
     halving: Option<Halving>,
     /// What all its jobs together may use of the devices.
     budget: Option<SweepBudget>,
-    /// Where a finished job of this project has the same resolved spec, it answers, and nothing is done again.
+    /// Where a finished job of this project has the same resolved spec and was made by this version of the program, it answers, and
+    /// nothing is done again.
     #[serde(default)]
     reuse: bool,
 }
@@ -127,7 +128,8 @@ pub async fn create_sweep(Access(app): Access, JsonBody(body): JsonBody) -> Resu
     let budget_seconds = asked.budget.map(|budget| budget.device_seconds);
     let plan = Plan::of(asked)?;
     let id = SweepId::generate();
-    let trials = plan.trials(&app, &plan.variation, |_| true).await?;
+    // A model that is brought for them is not what the request's key stands for.
+    let trials = app.store.on_the_way(plan.trials(&app, &plan.variation, |_| true)).await?;
     let configurations = json!(plan.configurations);
     let sweep = NewSweep { id, name, request: body, configurations, at_once, halving, budget_seconds, trials };
     let row = app.store.add_sweep(sweep, clock::now()).await?;
@@ -225,7 +227,7 @@ impl Plan {
             check_rungs(halving, &resolved.training, has_verifier, &configuration.label)?;
         }
         let job = resolved.into_job();
-        let done = if self.reuse { app.store.done_before(&job.spec_digest).await? } else { None };
+        let done = if self.reuse { app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await? } else { None };
         Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
     }
 }

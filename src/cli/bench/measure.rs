@@ -13,6 +13,7 @@ use crate::engine::backend::Backend;
 use crate::engine::batch::{Sequence, pack};
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::learn::Learner;
+use crate::engine::limits::Limits;
 use crate::engine::optimizer::Optimizer;
 use crate::engine::random::{Purpose, Stream};
 use crate::engine::sampler::{Completion, Request, Sampler, Statistics};
@@ -41,6 +42,15 @@ impl Sizes {
             "cpu" => Self { prompt: 64, new: 64, train: (8, 128), step_rows: 2048 },
             EMULATED => Self { prompt: 8, new: 6, train: (2, 12), step_rows: 2048 },
             _ => Self { prompt: 256, new: 256, train: (16, 1024), step_rows: 16_384 },
+        }
+    }
+
+    /// The same with a prompt's tokens and a training step's sequences that were asked for.
+    pub fn with(self, prompt: Option<u32>, train: Option<(u32, usize)>) -> Self {
+        Self {
+            prompt: prompt.map_or(self.prompt, |tokens| tokens as usize),
+            train: train.unwrap_or(self.train),
+            ..self
         }
     }
 
@@ -244,8 +254,9 @@ impl<B: Backend> Bench<'_, B> {
         let spec = SamplingSpec { max_new_tokens: new, batch_size, cache, ..SamplingSpec::default() };
         let sampler = Sampler { decoder: &self.subject.decoder, tokenizer, spec: &spec, stream };
         let began = Instant::now();
-        let (completions, statistics) =
-            sampler.run_within(&sampler.decoder.backend().limits()?, requests, |_| Ok(()))?;
+        // What a pass costs is measured, not how well tokens can be guessed.
+        let limits = Limits { few_rows: 0, ..sampler.decoder.backend().limits()? };
+        let (completions, statistics) = sampler.run_within(&limits, requests, |_| Ok(()))?;
         let seconds = began.elapsed().as_secs_f64();
         let whole = completions.iter().all(|completion| completion.tokens.len() == new as usize);
         ensure!(whole && completions.len() == requests.len(), "completions ended early");
@@ -297,6 +308,7 @@ fn sequence(prompt: Arc<[u32]>, completion: Vec<u32>) -> Sequence {
         credit: 1.0,
         behavior_logprobs: Vec::new(),
         reference_logprobs: Vec::new(),
+        proximal_logprobs: Vec::new(),
     }
 }
 

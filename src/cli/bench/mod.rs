@@ -75,6 +75,12 @@ pub struct Args {
     #[arg(long, value_name = "COUNT,...", value_delimiter = ',', default_value = "1,8,32,64")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     batch: Vec<u32>,
+    /// Tokens of each prompt [default: 64]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=131_072))]
+    prompt: Option<u32>,
+    /// Sequences of a training step, and tokens of each, as in 1x2048 [default: by the model]
+    #[arg(long, value_name = "COUNTxLENGTH", value_parser = shape)]
+    sequences: Option<(u32, usize)>,
     /// Repeat each measurement for this long
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
     seconds: f64,
@@ -89,11 +95,13 @@ What is measured:
   matmul   Matrix products of two shapes, in the engine's kernel and in the `gemm` crate (always
            f32) as an independent figure; the best of all repetitions. The larger of the two is
            the peak that shares are taken of. It is measured whatever --only says, then briefly.
-  sample   For each --batch: prompts of 64 random tokens, all different, and 64 new tokens each.
+  sample   For each --batch: prompts of 64 random tokens, or of --prompt, all different, and 64
+           new tokens each, without guesses at what comes next.
            Prefill is the run that draws one token; decode is what the others take beyond it.
            `shared prompt` is as many completions of one prompt, which is computed once.
   train    Forward, backward and update on 8 sequences of 128 tokens, or with less than 50
-           million parameters on 64 of 64; then again with `recompute`. GFLOP/s are 6 x parameters
+           million parameters on 64 of 64, or on what --sequences says; then again with
+           `recompute`. GFLOP/s are 6 x parameters
            x tokens / seconds, without attention and without what is computed twice; with --lora
            4 x the model's and 6 x the adapter's parameters.
   step     A step of a GRPO job: 8 completions of 64 tokens for each of 8 prompts of 64 tokens,
@@ -123,6 +131,8 @@ Examples:
   anneal bench --model smollm2-135m --lora 16 --only train
   anneal bench --model target/smollm2 --only sample --batch 1,16 --seconds 10
   anneal bench --model smollm2-135m --only sample --batch 32,64 --cache bf16
+  anneal bench --model smollm2-135m --only train --sequences 1x2048
+  anneal bench --model smollm2-135m --only sample --batch 1 --prompt 4096
   anneal bench --device cuda:0 --model qwen3-0.6b --compute bf16 --batch 1,32,256
   anneal bench --json | jq '.results[] | select(.name == \"decode\")'";
 
@@ -339,7 +349,7 @@ fn measure_on<B: Backend>(
     let mut results: Vec<Measurement> = args.wants(Kind::Matmul).then_some(figures).into_iter().collect();
     progress.begin(&format!("loading {}", args.model));
     let subject = Subject::load(&args.model, args.setting(), backend)?;
-    let sizes = Sizes::of(&args.device, subject.weights.parameter_count());
+    let sizes = Sizes::of(&args.device, subject.weights.parameter_count()).with(args.prompt, args.sequences);
     subject.check_context(sizes)?;
     // Of a small model caches hold a part.
     let reads_memory = args.wants(Kind::Sample) && subject.weights.parameter_count() >= measure::LARGE;
@@ -425,6 +435,14 @@ impl Progress {
     }
 }
 
+fn shape(text: &str) -> Result<(u32, usize), String> {
+    let numbers = text.split_once('x').and_then(|(count, length)| Some((count.parse().ok()?, length.parse().ok()?)));
+    match numbers {
+        Some((count, length)) if (1..=1024).contains(&count) && (2..=131_072).contains(&length) => Ok((count, length)),
+        _ => Err(String::from("must be like 1x2048: 1 to 1,024 sequences, of 2 to 131,072 tokens")),
+    }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 3600.0 => Ok(value),
@@ -435,6 +453,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shape_is_two_numbers() {
+        assert_eq!((shape("1x2048"), shape("64x2")), (Ok((1, 2048)), Ok((64, 2))));
+        for text in ["", "2048", "1x", "0x4", "1x1", "1025x4", "1 x 4", "-1x4", "1x4x4"] {
+            assert!(shape(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn only_a_time_that_ends_is_taken() {

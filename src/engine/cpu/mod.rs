@@ -8,13 +8,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::backend::{Attention, CachedRows, Head, How, Limits, Narrowed, Operations, Output, PackedRows, Storage};
+use super::backend::{Attention, CachedRows, Head, How, Narrowed, Operations, Output, PackedRows, Storage};
 use super::choice::{Choice, choose};
 use super::error::EngineError;
 use super::gradients::GradientSum;
 use super::kernels::buffer::{Buffer, release_free};
 use super::kernels::gemm::{Strip, View};
 use super::kernels::pages::zeros;
+use super::limits::Limits;
 use super::ops;
 use super::ops::attention::{Attended, Heads, Seen, cached_attention, packed_attention, packed_attention_backward};
 use super::ops::bias;

@@ -35,8 +35,9 @@ use moments::CudaMoments;
 use parameters::{Gradients, Parameters};
 pub use peaks::Peaks;
 
-use super::backend::{Limits, Storage};
+use super::backend::Storage;
 use super::error::EngineError;
+use super::limits::Limits;
 use crate::job::memory::Machine;
 use crate::job::spec::Precision;
 use crate::modelfile::config::ModelConfig;
@@ -212,7 +213,9 @@ impl Storage for Cuda {
         // A device has nothing else to do meanwhile.
         let cache_bytes = (self.left()? as f64 * 0.6) as usize;
         let Machine { prefill, sampled_logits, .. } = Machine::CUDA;
-        Ok(Limits { cache_bytes, prefill_tokens: prefill as usize, logits_bytes: sampled_logits as usize })
+        let (prefill_tokens, logits_bytes) = (prefill as usize, sampled_logits as usize);
+        // Passes that are recorded have one row a completion.
+        Ok(Limits { cache_bytes, prefill_tokens, logits_bytes, few_rows: 0 })
     }
 
     fn available(&self) -> std::result::Result<u64, EngineError> {

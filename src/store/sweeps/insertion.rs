@@ -139,3 +139,37 @@ pub(super) async fn insert_sweep(
     .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::JobKind;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn what_another_program_has_done_is_done_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let spec = json!({"model": "builtin:arith-tiny", "dataset": {"train": "builtin:arithmetic"}, "objective": {"type": "bolt"}});
+        let job = store.submit_job(NewJob::of_kind(JobKind::Train, spec), None, Timestamp(1)).await.unwrap().job;
+        let run = async |statement: &'static str| {
+            let mut tx = store.begin().await.unwrap();
+            sqlx::query(statement).execute(tx.connection()).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        let known = async |program: &str| store.done_before(&job.spec_digest, program).await.unwrap();
+        run("insert into attempt (job_id, number, worker, device, started_at, program)
+             select id, 1, '', '', 1, '1.0' from job")
+        .await;
+        assert_eq!(known("1.0").await, None, "it is not done");
+        run("update job set status = 'succeeded'").await;
+        assert_eq!((known("1.0").await, known("1.1").await), (Some(job.id), None));
+        // It began with one program and ended with the other.
+        run("insert into attempt (job_id, number, worker, device, started_at, program)
+             select id, 2, '', '', 2, '1.1' from job")
+        .await;
+        assert_eq!((known("1.0").await, known("1.1").await), (None, None));
+    }
+}

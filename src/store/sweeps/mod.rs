@@ -122,7 +122,8 @@ impl Store {
         self.sweep(id).await
     }
 
-    async fn take_room(&self, connection: &mut AnyConnection, project: &str, jobs: usize) -> Result<()> {
+    /// Counts jobs that are about to be made as some of the project's, if it may have so many.
+    pub(super) async fn take_room(&self, connection: &mut AnyConnection, project: &str, jobs: usize) -> Result<()> {
         let mut room = self.room(connection, project, None, jobs.max(1)).await?;
         for _ in 0..jobs {
             room.take(project)?;
@@ -169,13 +170,16 @@ impl Store {
         rows.bind(id.to_string()).fetch_all(&self.readers).await?.iter().map(trial).collect()
     }
 
-    /// The newest job that has finished the same work.
-    pub async fn done_before(&self, spec_digest: &str) -> Result<Option<JobId>> {
+    /// The newest job that has finished the same work, by the same program from its beginning to its end.
+    pub async fn done_before(&self, spec_digest: &str, program: &str) -> Result<Option<JobId>> {
         let id: Option<String> = sqlx::query_scalar(
-            "select id from job where project = $1 and spec_digest = $2 and status = 'succeeded' order by id desc limit 1",
+            "select id from job where project = $1 and spec_digest = $2 and status = 'succeeded'
+                 and not exists (select 1 from attempt where job_id = job.id and coalesce(program, '') <> $3)
+             order by id desc limit 1",
         )
         .bind(self.own_project())
         .bind(spec_digest)
+        .bind(program)
         .fetch_optional(&self.readers)
         .await?;
         id.map(|id| read("job id", &id)).transpose()

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Cuda;
-use crate::engine::backend::{Backend, Head, Limits, Output, PackedRows, Tensors};
+use crate::engine::backend::{Backend, Head, Output, PackedRows, Tensors};
 use crate::engine::batch::{Sequence, pack};
 use crate::engine::choice::choose;
 use crate::engine::cpu::Cpu;
@@ -22,6 +22,7 @@ use crate::engine::driver::{Driver, Kind};
 use crate::engine::kernels::buffer::Buffer;
 use crate::engine::kernels::gemm::Precision as CpuPrecision;
 use crate::engine::learn::Learner;
+use crate::engine::limits::Limits;
 use crate::engine::model::decoder::Decoder;
 use crate::engine::model::weights::Weights;
 use crate::engine::ops::attention::Heads;
@@ -171,6 +172,7 @@ fn sequences() -> Vec<Sequence> {
         credit: [1.0, -0.5, 2.0][seed as usize % 3],
         behavior_logprobs: Vec::new(),
         reference_logprobs: Vec::new(),
+        proximal_logprobs: Vec::new(),
     };
     (0..).zip(lengths).map(sequence).collect()
 }
@@ -488,6 +490,7 @@ fn the_trainer_finds_what_the_sampler_recorded() {
             credit: 1.0,
             behavior_logprobs: completion.behavior_logprobs.clone(),
             reference_logprobs: Vec::new(),
+            proximal_logprobs: Vec::new(),
         });
         for batch in pack(&each.collect::<Vec<_>>(), 200) {
             let hidden = samples.decoder.hidden(batch.packed()).unwrap();

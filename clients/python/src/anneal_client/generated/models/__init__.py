@@ -82,6 +82,9 @@ from .create_fine_tuning_job import CreateFineTuningJob
 from .create_fine_tuning_job_integrations_type_0_item import CreateFineTuningJobIntegrationsType0Item
 from .create_part import CreatePart
 from .create_session import CreateSession
+from .create_suite import CreateSuite
+from .create_suite_run import CreateSuiteRun
+from .create_suite_sets_item import CreateSuiteSetsItem
 from .create_sweep import CreateSweep
 from .create_upload import CreateUpload
 from .create_verifier import CreateVerifier
@@ -347,6 +350,12 @@ from .status_event import StatusEvent
 from .step_metrics import StepMetrics
 from .step_metrics_values import StepMetricsValues
 from .stream_options import StreamOptions
+from .suite import Suite
+from .suite_list import SuiteList
+from .suite_run import SuiteRun
+from .suite_run_list import SuiteRunList
+from .suite_run_of_set import SuiteRunOfSet
+from .suite_sets_item import SuiteSetsItem
 from .sweep import Sweep
 from .sweep_budget import SweepBudget
 from .sweep_comparison import SweepComparison
@@ -558,6 +567,9 @@ __all__ = (
     "CreateFineTuningJobIntegrationsType0Item",
     "CreatePart",
     "CreateSession",
+    "CreateSuite",
+    "CreateSuiteRun",
+    "CreateSuiteSetsItem",
     "CreateSweep",
     "CreateUpload",
     "CreateVerifier",
@@ -823,6 +835,12 @@ __all__ = (
     "StepMetrics",
     "StepMetricsValues",
     "StreamOptions",
+    "Suite",
+    "SuiteList",
+    "SuiteRun",
+    "SuiteRunList",
+    "SuiteRunOfSet",
+    "SuiteSetsItem",
     "Sweep",
     "SweepBudget",
     "SweepComparison",

@@ -36,8 +36,9 @@ class CreateSweep:
             at_once (int | Unset): How many of its jobs are queued or on a device at once, at most.
             halving (None | SweepHalving | Unset): When and by what configurations are given up.
             budget (None | SweepBudget | Unset): What all its jobs together may use of the devices.
-            reuse (bool | Unset): Where a finished job of this project has the same resolved spec, it answers, and nothing
-                is done again.
+            reuse (bool | Unset): Where a finished job of this project has the same resolved spec and was made by this
+                version of the program, it answers, and
+                nothing is done again.
      """
 
     spec: JsonObject

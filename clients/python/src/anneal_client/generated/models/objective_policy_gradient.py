@@ -49,17 +49,22 @@ class ObjectivePolicyGradient:
                 - `clipped_weights`: Importance weights within the clip range, detached, so that no token loses its gradient
                 (CISPO, arXiv 2506.13585).
                 - `clip`: PPO's clipped surrogate; with `ratio` "sequence_mean" that of GSPO (arXiv 2507.18071).
+                - `decoupled`: The same with ratios to the policy that the steps of the sampling phase began with, and
+                importance weights of that one up to `cap`, detached: the decoupled loss of arXiv 2110.00641 (eq. 5), for
+                completions that were sampled ahead (`train.max_lag`, arXiv 2505.24298). It costs one more forward pass over
+                each sampled completion.
             ratio (ObjectivePolicyGradientRatio | Unset): Whose probabilities a ratio policy / behavior compares.
 
                 - `token`: Each token's own.
                 - `sequence`: The whole completion's: the product over its tokens. The sum of the logarithms is clipped to [-20,
                 20].
                 - `sequence_mean`: The geometric mean over the completion's tokens (GSPO, arXiv 2507.18071).
-            clip_low (float | Unset): With `correction` "clip" and "clipped_weights": the ratio counts down to `1 -
-                clip_low`. Default: 0.2.
-            clip_high (float | Unset): With `correction` "clip" and "clipped_weights": the ratio counts up to `1 +
-                clip_high`. Default: 0.2.
-            cap (float | Unset): With `correction` "truncated" and "masked": the ratio counts up to it. Default: 2.0.
+            clip_low (float | Unset): With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts down to
+                `1 - clip_low`. Default: 0.2.
+            clip_high (float | Unset): With `correction` "clip", "decoupled" and "clipped_weights": the ratio counts up to
+                `1 + clip_high`. Default: 0.2.
+            cap (float | Unset): With `correction` "truncated", "masked" and "decoupled": the importance weight counts up to
+                it. Default: 2.0.
             aggregation (AggregationConstant | Literal['sequence_mean'] | Literal['token_mean'] | Unset): How the terms of a
                 step's tokens become one number.
             kl_coef (float | Unset): Weight of the KL penalty against the model the job started from. Default: 0.0.

@@ -3,6 +3,7 @@ from enum import StrEnum
 class ObjectivePolicyGradientCorrection(StrEnum):
     CLIP = "clip"
     CLIPPED_WEIGHTS = "clipped_weights"
+    DECOUPLED = "decoupled"
     IMPORTANCE = "importance"
     MASKED = "masked"
     NONE = "none"

@@ -42,9 +42,7 @@ class TrainSpec:
             precision (Precision | Unset): What the factors of matrix products are rounded to.
 
                 - `bf16`: bf16 with sums in f32; about twice as fast on processors with AVX512-BF16.
-            recompute (bool | Unset): Compute each layer's intermediate results again in the backward pass instead of
-                keeping them: about a third
-                more time, a fraction of the memory, the same bits. Default: False.
+            recompute (Auto | bool | Unset): Yes, no, or `"auto"`, which is decided when the job is submitted.
             router_aux_loss_coef (float | Unset): Weight of the load-balancing loss of a mixture of experts, which keeps the
                 router from sending all tokens to
                 few of them: of its mean over tokens and layers, taken within each sequence. 0 leaves it out; 0.001 is common.
@@ -58,7 +56,7 @@ class TrainSpec:
     track_reference: bool | Unset = True
     micro_batch_tokens: Auto | int | Unset = UNSET
     precision: Precision | Unset = UNSET
-    recompute: bool | Unset = False
+    recompute: Auto | bool | Unset = UNSET
     router_aux_loss_coef: float | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,7 +88,13 @@ class TrainSpec:
         if not isinstance(self.precision, Unset):
             precision = self.precision.value
 
-        recompute = self.recompute
+        recompute: bool | str | Unset
+        if isinstance(self.recompute, Unset):
+            recompute = UNSET
+        elif isinstance(self.recompute, Auto):
+            recompute = self.recompute.value
+        else:
+            recompute = self.recompute
 
         router_aux_loss_coef = self.router_aux_loss_coef
 
@@ -165,7 +169,20 @@ class TrainSpec:
         else:
             precision = Precision(_precision)
 
-        recompute = d.pop("recompute", UNSET)
+        def _parse_recompute(data: object) -> Auto | bool | Unset:
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                componentsschemas_recompute_type_0 = Auto(data)
+
+                return componentsschemas_recompute_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(Auto | bool | Unset, data)
+
+        recompute = _parse_recompute(d.pop("recompute", UNSET))
 
         router_aux_loss_coef = d.pop("router_aux_loss_coef", UNSET)
 
