@@ -7,7 +7,7 @@
 //!
 //! A completion is the same whatever runs beside it: a row of a pass depends on its own sequence only, and a draw on
 //! the request's numbers only. So it is the same, too, where a pass that has room for it takes guesses at what comes next
-//! along ([`guesses`]).
+//! along (`guesses.rs`).
 
 mod beginnings;
 mod blocks;
