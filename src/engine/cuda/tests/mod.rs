@@ -438,7 +438,7 @@ impl<B: Backend> Samples<B> {
         let spec = SamplingSpec { batch_size, ..self.spec.clone() };
         let stream = Stream::new(7, Purpose::Rollout, 0);
         let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
-        let limits = Limits { prefill_tokens, ..Limits::default() };
+        let limits = Limits { prefill_tokens, few_rows: 0, ..Limits::default() };
         sampler.run_within(&limits, &self.requests(), |_| Ok(())).unwrap().0
     }
 
