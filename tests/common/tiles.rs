@@ -1,5 +1,5 @@
 //! The instructions of AMX that the engine uses, for processors without them: these raise SIGILL, and the handler here does what
-//! Intel's "Architecture Instruction Set Extensions" says of each (LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS, TILERELEASE) and goes
+//! Intel's "Architecture Instruction Set Extensions" says of each (LDTILECFG, TILEZERO, TILELOADD, TILESTORED, TDPBF16PS, TILERELEASE) and goes
 //! on behind it. So the machine code of the kernels runs, operands and all, a thousand times slower.
 
 use std::cell::UnsafeCell;
@@ -81,6 +81,11 @@ unsafe fn run(tiles: &mut Tiles, at: *const u8, register: &dyn Fn(usize) -> i64)
         match (opcode, prefix, mode) {
             (0x49, 0, 3) => {
                 tiles.configured = false;
+                return 5;
+            }
+            (0x49, 3, 3) => {
+                tiles.shape(own);
+                tiles.data[own] = [[0; 64]; 16];
                 return 5;
             }
             (0x5c, 2, 3) => {

@@ -7,46 +7,12 @@ use rayon::prelude::*;
 
 use super::buffer::Buffer;
 use super::codes::Codes;
-use super::dispatched;
 use super::form;
-use super::lanes::Lanes;
 pub use super::lanes::PANEL;
-use super::narrow::widen;
+pub use super::packing::Number;
+use super::packing::{convert_row, interleave, lay_rows, pairs_of, tile_row, turn_columns, turn_rows, unpack};
 pub use super::precision::Precision;
-use super::precision::bf16_bits;
-
-/// What the numbers of a factor are kept as: f32, or the bits of bf16.
-pub trait Number: Copy + Send + Sync {
-    fn wide(self) -> f32;
-
-    /// Up to [`PANEL`] numbers as f32, in `room` where they are not that already.
-    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32];
-}
-
-impl Number for f32 {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        self
-    }
-
-    #[inline(always)]
-    fn widened<'a>(values: &'a [Self], _room: &'a mut [f32; PANEL]) -> &'a [f32] {
-        values
-    }
-}
-
-impl Number for u16 {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        f32::from_bits(u32::from(self) << 16)
-    }
-
-    #[inline(always)]
-    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32] {
-        widen(values, &mut room[..values.len()]);
-        &room[..values.len()]
-    }
-}
+use super::precision::TILED;
 
 /// A matrix whose rows begin `stride` apart, of f32 where nothing else is said.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +40,13 @@ impl<'a, N: Copy> View<'a, N> {
         Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
     }
 
-    fn row(&self, row: usize) -> &'a [N] {
+    pub(super) fn row(&self, row: usize) -> &'a [N] {
         &self.values[row * self.stride..][..self.columns]
     }
 }
+
+/// Panels that are filled together, so that more of a row of memory is read at a time.
+const TOGETHER: usize = 4;
 
 /// A right factor in panels: `[panel][word][PANEL]`, columns beyond the last are zero.
 #[derive(Debug)]
@@ -97,22 +66,7 @@ impl Panels {
         let paired = precision.is_paired();
         panels.fill(|first, panel| {
             let rows = &rows[first..(first + PANEL).min(rows.len())];
-            if rows.len() < PANEL {
-                panel.fill(0.0);
-            }
-            // Blocks of the inner dimension, so that what is written stays in the cache from row to row.
-            let (columns, _) = panel.as_chunks_mut::<PANEL>();
-            let wide = if paired { 2 } else { 1 };
-            for (block, out) in columns.chunks_mut(32).enumerate() {
-                for (column, row) in rows.iter().enumerate() {
-                    let row = &row[block * 32 * wide..depth.min((block + 1) * 32 * wide)];
-                    if paired {
-                        out.iter_mut().zip(row.chunks(2)).for_each(|(out, pair)| out[column] = pack(pair));
-                    } else {
-                        out.iter_mut().zip(row).for_each(|(out, x)| out[column] = x.wide());
-                    }
-                }
-            }
+            turn_rows(rows, paired, panel);
         });
         panels
     }
@@ -123,32 +77,11 @@ impl Panels {
         assert!(views.iter().all(|v| v.columns == columns), "matrices of different width");
         let rows: Vec<&[N]> = views.iter().flat_map(|v| (0..v.rows).map(|r| v.row(r))).collect();
         let mut panels = Self::new(depth, columns, precision);
-        let paired = precision.is_paired();
-        panels.fill(|first, panel| {
-            let count = (columns - first).min(PANEL);
-            if count < PANEL {
-                panel.fill(0.0);
-            }
-            if paired {
-                for (pair, out) in rows.chunks(2).zip(panel.chunks_exact_mut(PANEL)) {
-                    let [mut one, mut other] = [[0.0; PANEL]; 2];
-                    let low = N::widened(&pair[0][first..][..count], &mut one);
-                    let high = pair.get(1).map(|row| N::widened(&row[first..][..count], &mut other));
-                    interleave(low, high, &mut out[..count]);
-                }
-                return;
-            }
-            let (panel, _) = panel.as_chunks_mut::<PANEL>();
-            for (row, out) in rows.iter().zip(panel) {
-                let mut room = [0.0; PANEL];
-                let row = N::widened(&row[first..][..count], &mut room);
-                match row.first_chunk::<PANEL>() {
-                    // A copy of known length is a few instructions, one of unknown length a call.
-                    Some(whole) => *out = *whole,
-                    None => out[..count].copy_from_slice(row),
-                }
-            }
-        });
+        let size = precision.words(depth) * PANEL;
+        if size > 0 {
+            let some = panels.words.par_chunks_mut(TOGETHER * size).enumerate();
+            some.for_each(|(index, some)| lay_rows(&rows, index * TOGETHER * PANEL, precision.is_paired(), some));
+        }
         panels
     }
 
@@ -222,51 +155,6 @@ impl Panels {
         if size > 0 {
             self.words.par_chunks_mut(size).enumerate().for_each(|(i, panel)| fill(i * PANEL, panel));
         }
-    }
-}
-
-/// One or two numbers as a word; the first in the low half.
-#[inline(always)]
-fn pack<N: Number>(pair: &[N]) -> f32 {
-    f32::from_bits(bf16_bits(pair[0].wide()) | (pair.get(1).map_or(0, |x| bf16_bits(x.wide())) << 16))
-}
-
-/// The two numbers of a word.
-#[inline(always)]
-fn unpack(word: f32) -> [f32; 2] {
-    let bits = word.to_bits();
-    [f32::from_bits(bits << 16), f32::from_bits(bits & 0xffff_0000)]
-}
-
-/// Pairs of one number from each of two rows of words that lie [`PANEL`] apart, from a word on.
-fn pairs_of(low: &[f32], high: Option<&[f32]>, first: usize, out: &mut [f32]) {
-    for (word, out) in out.chunks_mut(2).enumerate() {
-        let at = (first + word) * PANEL;
-        let (low, high) = (low[at].to_bits(), high.map_or(0, |high| high[at].to_bits()));
-        let pairs = [(low & 0xffff) | (high << 16), (low >> 16) | (high & 0xffff_0000)].map(f32::from_bits);
-        out.copy_from_slice(&pairs[..out.len()]);
-    }
-}
-
-/// Pairs of one number from each row.
-fn interleave(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
-    // Safety: the instruction set was detected; the body is plain code that it makes faster.
-    unsafe { interleave_of(low, high, out) }
-}
-
-dispatched!(
-    fn interleave_of(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) = interleave_body
-);
-
-#[inline(always)]
-unsafe fn interleave_body<S: Lanes>(low: &[f32], high: Option<&[f32]>, out: &mut [f32]) {
-    match high {
-        Some(high) => {
-            for ((out, a), b) in out.iter_mut().zip(low).zip(high) {
-                *out = f32::from_bits(bf16_bits(*a) | (bf16_bits(*b) << 16));
-            }
-        }
-        None => out.iter_mut().zip(low).for_each(|(out, a)| *out = f32::from_bits(bf16_bits(*a))),
     }
 }
 
@@ -350,7 +238,8 @@ enum Words<'a> {
     Converted(Buffer),
 }
 
-/// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`.
+/// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`. For matrix tiles it lies in tiles of
+/// [`TILED`] rows of as many words, those of the same rows one after the other and `row_stride` from one row of tiles to the next.
 #[derive(Debug)]
 pub struct Left<'a> {
     words: Words<'a>,
@@ -370,6 +259,10 @@ impl<'a> Left<'a> {
         if precision == Precision::F32 {
             return base;
         }
+        if precision == Precision::Bf16Tiled {
+            return base
+                .in_tiles(|rows, tiles| rows.enumerate().for_each(|(at, row)| tile_row(view.row(row), at, tiles)));
+        }
         let width = precision.words(depth);
         let mut words = Buffer::new(rows * width);
         if width > 0 {
@@ -387,6 +280,9 @@ impl<'a> Left<'a> {
         if precision == Precision::F32 {
             return base;
         }
+        if precision == Precision::Bf16Tiled {
+            return base.in_tiles(|rows, tiles| turn_columns(view, rows.start, tiles));
+        }
         let mut words = Buffer::new(rows * precision.words(depth));
         words.par_chunks_mut(rows).enumerate().with_min_len(8).for_each(|(step, out)| {
             let high = (2 * step + 1 < depth).then(|| view.row(2 * step + 1));
@@ -395,8 +291,21 @@ impl<'a> Left<'a> {
         Self { words: Words::Converted(words), step_stride: rows, ..base }
     }
 
-    /// The words from a row and a step on, with what lies between rows and between steps.
+    /// In tiles, of which the given function fills those of some rows.
+    fn in_tiles(self, fill: impl Fn(Range<usize>, &mut [f32]) + Sync) -> Self {
+        let row_stride = self.precision.words(self.depth).next_multiple_of(TILED) * TILED;
+        let mut words = Buffer::new(self.rows.div_ceil(TILED) * row_stride);
+        if row_stride > 0 {
+            words.par_chunks_mut(row_stride).enumerate().for_each(|(index, tiles)| {
+                fill(index * TILED..((index + 1) * TILED).min(self.rows), tiles);
+            });
+        }
+        Self { words: Words::Converted(words), row_stride, step_stride: TILED, ..self }
+    }
+
+    /// The words from a row and a step on, with what lies between rows and between steps. Of tiles whole ones.
     pub(super) fn part(&self, row: usize, step: usize) -> (&[f32], usize, usize) {
+        let row = if self.precision == Precision::Bf16Tiled { row / TILED } else { row };
         let words = &self.words()[row * self.row_stride + step * self.step_stride..];
         (words, self.row_stride, self.step_stride)
     }
@@ -425,34 +334,28 @@ impl<'a> Left<'a> {
         (room, 1, width)
     }
 
-    /// Some words of some rows, those of a row one after the other, in `room` where they lie in another way; with what lies
-    /// between rows and between steps.
-    pub(super) fn upright<'r>(
-        &'r self,
+    /// Some words of some rows that lie side by side, in `room`, with the same.
+    pub(super) fn gathered<'r>(
+        &self,
         rows: Range<usize>,
-        words: Range<usize>,
+        steps: Range<usize>,
         room: &'r mut Vec<f32>,
     ) -> (&'r [f32], usize, usize) {
-        if self.step_stride == 1 {
-            return self.part(rows.start, words.start);
+        let count = rows.len();
+        room.resize(count * steps.len(), 0.0);
+        for (step, out) in steps.zip(room.chunks_exact_mut(count)) {
+            out.copy_from_slice(&self.part(rows.start, step).0[..count]);
         }
-        let width = words.len();
-        room.resize(rows.len() * width, 0.0);
-        // Some rows at a time, so that what is written stays in the cache from word to word.
-        for (block, out) in room.chunks_mut(PANEL * width).enumerate() {
-            let (first, count) = (rows.start + block * PANEL, out.len() / width);
-            for (at, word) in words.clone().enumerate() {
-                let own = &self.part(first, word).0[..count];
-                out.iter_mut().skip(at).step_by(width).zip(own).for_each(|(out, word)| *out = *word);
-            }
-        }
-        (room, width, 1)
+        (room, 1, count)
     }
 
     /// Its last word is there; it has one.
     pub(super) fn check(&self) {
-        let depth = self.precision.words(self.depth);
-        let last = (self.rows - 1) * self.row_stride + (depth - 1) * self.step_stride;
+        let (rows, depth) = match self.precision {
+            Precision::Bf16Tiled => (self.rows.div_ceil(TILED), self.row_stride / TILED),
+            precision => (self.rows, precision.words(self.depth)),
+        };
+        let last = (rows - 1) * self.row_stride + (depth - 1) * self.step_stride;
         assert!(last < self.words().len(), "the left factor is too short");
     }
 
@@ -461,26 +364,5 @@ impl<'a> Left<'a> {
             Words::Borrowed(words) => words,
             Words::Converted(words) => words,
         }
-    }
-}
-
-/// Pairs of neighbours.
-fn convert_row(row: &[f32], out: &mut [f32]) {
-    // Safety: the instruction set was detected; the body is plain code that it makes faster.
-    unsafe { convert_of(row, out) }
-}
-
-dispatched!(
-    fn convert_of(row: &[f32], out: &mut [f32]) = convert_body
-);
-
-#[inline(always)]
-unsafe fn convert_body<S: Lanes>(row: &[f32], out: &mut [f32]) {
-    let (pairs, rest) = row.as_chunks::<2>();
-    for (out, pair) in out.iter_mut().zip(pairs) {
-        *out = f32::from_bits(bf16_bits(pair[0]) | (bf16_bits(pair[1]) << 16));
-    }
-    if let (Some(last), [x]) = (out.last_mut(), rest) {
-        *last = f32::from_bits(bf16_bits(*x));
     }
 }

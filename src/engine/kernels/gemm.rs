@@ -16,19 +16,24 @@ use super::dispatched;
 pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
 use super::form::{self, Way};
 use super::lanes::{LANES, Lanes};
-use super::tiles::Tiled;
+use super::precision::TILED;
+use super::tiles::{self, Shaped, Tiled};
 use super::words::{Factor, Multiply, Plain, Widened};
 
 /// Inner steps of a block: a panel's block stays in the first-level cache.
 const DEPTH: usize = 256;
 /// Inner steps of a block when there are few rows, which then take all of a panel at once.
 const WHOLE_DEPTH: usize = 2048;
+/// Most words of a block of matrix tiles.
+const TILED_DEPTH: usize = 1024;
 /// Words of a block that is decoded for its product.
 const DECODED: usize = 128;
 /// Most rows for which codes are decoded in the product's registers.
 const FUSED_ROWS: usize = 8;
 /// Rows of a task: their block stays in the second-level cache.
 const ROWS: usize = 168;
+/// Least panels of a task for which rows that lie side by side are copied.
+const GATHERED: usize = 4;
 /// Products below this many multiplications are not worth a second thread.
 const SERIAL: usize = 1 << 15;
 
@@ -134,31 +139,37 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     }
     left.check();
     let target = Target { first: values.as_mut_ptr(), stride: width };
+    let is_few = left.rows <= FUSED_ROWS;
+    let way = form::way(left.precision, is_few);
     let is_small = left.rows * (columns - first) * depth < SERIAL;
     let threads = if is_small { 1 } else { rayon::current_num_threads() };
     // Each task has some rows and some panels; a few tasks for each thread, so that none waits long for another.
-    let row_tasks = left.rows.div_ceil(ROWS);
+    let unit = if way.is_tiled() { tiles::ROWS } else { 1 };
+    let units = left.rows.div_ceil(unit);
+    let row_tasks = units.div_ceil(ROWS / unit);
     let width = panels_of_task(panels, row_tasks, threads);
     let panel_tasks = panels.div_ceil(width);
-    let is_few = left.rows <= FUSED_ROWS;
-    let way = form::way(left.precision, is_few);
-    let block_depth = block_depth(left.rows, right, way);
+    let block_depth = block_depth(depth, left.rows, right, way);
     // Codes are decoded as they are multiplied.
     let fuses = is_few && !way.is_tiled();
     // Many rows are widened once for all of a task's products.
     let widens = way == Way::Widened && !is_few;
+    // Rows that lie side by side, with a row of the whole matrix between steps, are far from one another for a cache.
+    let gathers = left.step_stride > TILE && !way.is_tiled() && left.rows > TILE && width >= GATHERED;
     let task = |index: usize| {
         let (mut decoded, mut of_left, mut of_right) = (Vec::new(), Vec::new(), Vec::new());
+        let mut shaped = (way == Way::Tiles).then(Shaped::default);
         let (row_task, panel_task) = (index % row_tasks, index / row_tasks);
-        let rows = split(left.rows, row_tasks, row_task);
+        let rows = split(units, row_tasks, row_task);
+        let rows = rows.start * unit..(rows.end * unit).min(left.rows);
         let columns = panel_task * width..((panel_task + 1) * width).min(panels);
         for begin in (0..depth).step_by(block_depth) {
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
-            let (left, row_stride, step_stride) = match way {
-                _ if widens => left.widened(rows.clone(), steps.clone(), &mut of_left),
-                Way::Tiles | Way::WidenedTiles => left.upright(rows.clone(), steps.clone(), &mut of_left),
-                _ => left.part(rows.start, steps.start),
+            let (left, row_stride, step_stride) = match widens {
+                true => left.widened(rows.clone(), steps.clone(), &mut of_left),
+                _ if gathers => left.gathered(rows.clone(), steps.clone(), &mut of_left),
+                false => left.part(rows.start, steps.start),
             };
             for panel in columns.clone() {
                 let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
@@ -177,7 +188,7 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
                     fresh,
                 };
                 // Safety: tasks have different rows or panels, and lengths were checked above.
-                unsafe { block.run(target.at(rows.start, column + panel * PANEL), target.stride) };
+                unsafe { block.run(target.at(rows.start, column + panel * PANEL), target.stride, shaped.as_mut()) };
             }
         }
     };
@@ -211,12 +222,14 @@ fn panels_of_task(panels: usize, row_tasks: usize, threads: usize) -> usize {
     panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }))
 }
 
-/// Words of a block of the inner dimension.
-fn block_depth(rows: usize, right: &[Right<'_>], way: Way) -> usize {
+/// Words of a block of the inner dimension of `depth` words.
+fn block_depth(depth: usize, rows: usize, right: &[Right<'_>], way: Way) -> usize {
     let has_codes = right.iter().any(|right| matches!(right, Right::Codes(..)));
     match rows {
         rows if way == Way::Widened && rows > FUSED_ROWS => DECODED / 2,
         rows if has_codes && (rows > FUSED_ROWS || way.is_tiled()) => DECODED,
+        // Tiles come from the second-level cache quickly enough: few blocks of one size, so that the result is seldom read again.
+        _ if way == Way::Tiles => depth.div_ceil(depth.div_ceil(TILED_DEPTH)).next_multiple_of(TILED),
         rows if rows <= 4 * TILE => WHOLE_DEPTH,
         _ => DEPTH,
     }
@@ -286,13 +299,13 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// Tile by tile.
-    unsafe fn run(&self, out: *mut f32, stride: usize) {
+    unsafe fn run(&self, out: *mut f32, stride: usize, shaped: Option<&mut Shaped>) {
         if let Part::Words(right) = self.right
             && self.way.is_tiled()
         {
             let Self { rows, left, row_stride, steps: words, columns, fresh, .. } = *self;
             let tiled = Tiled { rows, left, row_stride, right, words, columns, fresh };
-            return unsafe { tiled.run(self.way == Way::Tiles, out, stride) };
+            return unsafe { tiled.run(shaped, out, stride) };
         }
         let tiles = self.rows.div_ceil(TILE);
         for tile in 0..tiles {

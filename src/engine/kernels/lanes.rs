@@ -62,6 +62,31 @@ pub unsafe trait Lanes: Copy {
             Self::load(words.as_ptr())
         }
     }
+    /// Words of the nearest bf16 to numbers in a row, the first of two neighbours in the low half.
+    #[inline(always)]
+    unsafe fn neighbours(first: Self::V, second: Self::V) -> Self::V {
+        let (mut numbers, mut words) = ([0.0; 2 * LANES], [0.0; LANES]);
+        unsafe {
+            Self::store(numbers.as_mut_ptr(), first);
+            Self::store(numbers.as_mut_ptr().add(LANES), second);
+            for (word, two) in words.iter_mut().zip(numbers.as_chunks::<2>().0) {
+                *word = f32::from_bits(bf16_bits(two[0]) | (bf16_bits(two[1]) << 16));
+            }
+            Self::load(words.as_ptr())
+        }
+    }
+    /// Rows for columns.
+    #[inline(always)]
+    unsafe fn turned(rows: [Self::V; LANES]) -> [Self::V; LANES] {
+        let mut words = [[0.0; LANES]; LANES];
+        unsafe {
+            rows.iter().zip(&mut words).for_each(|(row, words)| Self::store(words.as_mut_ptr(), *row));
+            std::array::from_fn(|column| {
+                let words: [f32; LANES] = std::array::from_fn(|row| words[row][column]);
+                Self::load(words.as_ptr())
+            })
+        }
+    }
 }
 
 /// All lanes. Loads and stores with a mask are plain ones where all of it is set, but without the checks that builds with debug assertions
@@ -151,6 +176,62 @@ unsafe impl Lanes for Avx512 {
             let high = _mm512_and_si512(bits, _mm512_set1_epi32(HIGH_HALF));
             (_mm512_castsi512_ps(_mm512_slli_epi32::<16>(bits)), _mm512_castsi512_ps(high))
         }
+    }
+    #[inline(always)]
+    unsafe fn pair(low: __m512, high: __m512) -> __m512 {
+        unsafe {
+            let high = _mm512_slli_epi32::<16>(bf16_of(high));
+            _mm512_castsi512_ps(_mm512_or_si512(bf16_of(low), high))
+        }
+    }
+    #[inline(always)]
+    unsafe fn neighbours(first: __m512, second: __m512) -> __m512 {
+        unsafe {
+            let (first, second) = (_mm512_cvtepi32_epi16(bf16_of(first)), _mm512_cvtepi32_epi16(bf16_of(second)));
+            _mm512_castsi512_ps(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second))
+        }
+    }
+    /// Four times sixteen exchanges: of words, of pairs, and twice of four words.
+    #[inline(always)]
+    unsafe fn turned(mut rows: [__m512; LANES]) -> [__m512; LANES] {
+        unsafe {
+            for at in [0, 2, 4, 6, 8, 10, 12, 14] {
+                let (a, b) = (rows[at], rows[at + 1]);
+                (rows[at], rows[at + 1]) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            }
+            for at in [0, 1, 4, 5, 8, 9, 12, 13] {
+                let (a, b) = (_mm512_castps_pd(rows[at]), _mm512_castps_pd(rows[at + 2]));
+                rows[at] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+                rows[at + 2] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+            }
+            // Each row holds a column of four rows, four times; the columns of four are in the order 0, 2, 1, 3.
+            for at in [0, 1, 2, 3, 8, 9, 10, 11] {
+                let (a, b) = (rows[at], rows[at + 4]);
+                (rows[at], rows[at + 4]) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            }
+            for at in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let (a, b) = (rows[at], rows[at + 8]);
+                (rows[at], rows[at + 8]) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            }
+            for at in [1, 5, 9, 13] {
+                rows.swap(at, at + 1);
+            }
+            rows
+        }
+    }
+}
+
+/// The sixteen bits of the nearest bf16 to each, ties to even, in the low halves of words; what is not a number stays so.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn bf16_of(v: __m512) -> __m512i {
+    unsafe {
+        let bits = _mm512_castps_si512(v);
+        let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
+        let rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+        let quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x40_0000));
+        let is_none = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(v, v);
+        _mm512_srli_epi32::<16>(_mm512_mask_blend_epi32(is_none, rounded, quiet))
     }
 }
 

@@ -14,6 +14,7 @@ pub mod form;
 pub mod gemm;
 mod lanes;
 pub mod narrow;
+mod packing;
 pub mod pages;
 mod precision;
 pub mod rows;

@@ -11,7 +11,7 @@ use super::lanes::{LANES, Lanes, PANEL};
 use super::precision::TILED;
 
 /// Rows that are computed at a time, as two tiles of 16.
-const ROWS: usize = 32;
+pub(super) const ROWS: usize = 32;
 
 /// Whether there are tiles: 0 until it was asked for, 1 for no, 2 for yes.
 static THERE: AtomicU8 = AtomicU8::new(0);
@@ -52,11 +52,25 @@ fn detect() -> bool {
     false
 }
 
+/// The rows and words that a thread's tiles have; to give a processor's tiles a shape takes as long as several of their products.
+#[derive(Default)]
+pub(super) struct Shaped(Option<(usize, usize)>);
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for Shaped {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            // Safety: there are tiles, since they have a shape.
+            unsafe { std::arch::asm!("tilerelease", options(nostack, nomem)) };
+        }
+    }
+}
+
 /// Some rows of the left factor times a block of one panel of the right one, in words of two bf16.
 #[derive(Clone, Copy)]
 pub(super) struct Tiled<'a> {
     pub rows: usize,
-    /// Rows of `words` words, `row_stride` apart.
+    /// `[tiles of rows][tiles of words][TILED][TILED]`, those of one after the other of rows `row_stride` apart.
     pub left: &'a [f32],
     pub row_stride: usize,
     /// `[words][PANEL]`
@@ -69,53 +83,41 @@ pub(super) struct Tiled<'a> {
 }
 
 impl Tiled<'_> {
-    /// With the processor's tiles, or widened.
+    /// With the processor's tiles, of which the thread has those of `shaped`, or widened.
     ///
     /// # Safety
     /// `out` must be good for `rows` rows of `columns` numbers, `stride` apart, and there must be tiles if they are to be used.
-    pub unsafe fn run(&self, with_tiles: bool, out: *mut f32, stride: usize) {
-        let last = (self.rows - 1) * self.row_stride + self.words;
+    pub unsafe fn run(&self, shaped: Option<&mut Shaped>, out: *mut f32, stride: usize) {
+        let last = (self.rows - 1) / TILED * self.row_stride + self.words.next_multiple_of(TILED) * TILED;
         assert!(last <= self.left.len() && self.words * PANEL <= self.right.len(), "a factor is too short");
-        for first in (0..self.rows).step_by(ROWS) {
-            let left = &self.left[first * self.row_stride..];
-            let part = Self { rows: (self.rows - first).min(ROWS), left, ..*self };
-            unsafe { part.run_rows(with_tiles, out.add(first * stride), stride) };
+        if self.columns == PANEL {
+            return unsafe { self.add_to(shaped, out, stride) };
         }
-    }
-
-    /// Of at most [`ROWS`] rows. A panel with fewer columns goes through a full one beside the result.
-    unsafe fn run_rows(&self, with_tiles: bool, out: *mut f32, stride: usize) {
+        let mut shaped = shaped;
+        // A panel with fewer columns goes through a full one beside the result.
         let mut beside = [0.0_f32; ROWS * PANEL];
-        let is_whole = self.columns == PANEL;
-        let (to, width) = if is_whole { (out, stride) } else { (beside.as_mut_ptr(), PANEL) };
-        unsafe {
-            for row in 0..self.rows {
-                if self.fresh {
-                    to.add(row * width).write_bytes(0, PANEL);
-                } else if !is_whole {
-                    out.add(row * stride).copy_to_nonoverlapping(to.add(row * width), self.columns);
+        for first in (0..self.rows).step_by(ROWS) {
+            let left = &self.left[first / TILED * self.row_stride..];
+            let part = Self { rows: (self.rows - first).min(ROWS), left, ..*self };
+            unsafe {
+                for (row, beside) in beside.chunks_exact_mut(PANEL).enumerate().take(part.rows) {
+                    out.add((first + row) * stride).copy_to_nonoverlapping(beside.as_mut_ptr(), self.columns);
+                }
+                part.add_to(shaped.as_deref_mut(), beside.as_mut_ptr(), PANEL);
+                for (row, beside) in beside.chunks_exact(PANEL).enumerate().take(part.rows) {
+                    out.add((first + row) * stride).copy_from_nonoverlapping(beside.as_ptr(), self.columns);
                 }
             }
-            match with_tiles {
-                #[cfg(target_arch = "x86_64")]
-                true => self.add_tiles(to, width),
-                _ => add_widened(self, to, width),
-            }
-            for row in (0..self.rows).filter(|_| !is_whole) {
-                to.add(row * width).copy_to_nonoverlapping(out.add(row * stride), self.columns);
-            }
         }
     }
 
-    /// Whole tiles, and then what is left of the inner dimension.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn add_tiles(&self, out: *mut f32, stride: usize) {
-        let (whole, rest) = (self.words / TILED, self.words % TILED);
-        for (first, count, words) in [(0, whole, TILED), (whole * TILED, 1, rest)] {
-            if count > 0 && words > 0 {
-                let (left, right) = (&self.left[first..], &self.right[first * PANEL..]);
-                let pass = amx::Pass { rows: self.rows, left, row_stride: self.row_stride, right, words, count };
-                unsafe { pass.run(out, stride) };
+    /// To rows of a whole panel.
+    unsafe fn add_to(&self, shaped: Option<&mut Shaped>, out: *mut f32, stride: usize) {
+        unsafe {
+            match shaped {
+                #[cfg(target_arch = "x86_64")]
+                Some(shaped) => amx::add(self, shaped, out, stride),
+                _ => add_widened(self, out, stride),
             }
         }
     }
@@ -129,11 +131,12 @@ dispatched!(
 unsafe fn add_widened_body<S: Lanes>(block: &Tiled<'_>, out: *mut f32, stride: usize) {
     let vectors = [0, LANES];
     for row in 0..block.rows {
-        let left = &block.left[row * block.row_stride..][..block.words];
+        let tiles = block.left[row / TILED * block.row_stride..].chunks_exact(TILED * TILED);
         unsafe {
             let out = out.add(row * stride);
-            let mut sums = vectors.map(|v| S::load(out.add(v)));
-            for (left, right) in left.chunks(TILED).zip(block.right.chunks(TILED * PANEL)) {
+            let mut sums = vectors.map(|v| if block.fresh { S::splat(0.0) } else { S::load(out.add(v)) });
+            for (tile, right) in tiles.zip(block.right[..block.words * PANEL].chunks(TILED * PANEL)) {
+                let left = &tile[row % TILED * TILED..][..TILED];
                 let mut parts = [[S::splat(0.0); 2]; 2];
                 for (word, words) in left.iter().zip(right.chunks_exact(PANEL)) {
                     let (low, high) = S::halves(S::splat(*word));
@@ -157,24 +160,12 @@ unsafe fn add_widened_body<S: Lanes>(block: &Tiled<'_>, out: *mut f32, stride: u
 mod amx {
     use std::arch::asm;
 
-    use super::PANEL;
+    use super::{PANEL, ROWS, Shaped, TILED, Tiled};
 
     /// Rows of a tile.
-    const ROWS: usize = 16;
+    const TILE: usize = 16;
     /// Bytes of a word.
     const WORD: usize = 4;
-
-    /// Tiles one after the other along the inner dimension.
-    pub(super) struct Pass<'a> {
-        pub rows: usize,
-        pub left: &'a [f32],
-        pub row_stride: usize,
-        pub right: &'a [f32],
-        /// Words of a tile.
-        pub words: usize,
-        /// Tiles.
-        pub count: usize,
-    }
 
     /// What LDTILECFG reads: the bytes of a row and the rows of each tile.
     #[repr(C, align(64))]
@@ -189,9 +180,9 @@ mod amx {
     impl Shapes {
         /// 0 to 3 are the result, two tiles of rows by two of columns; 4 and 5 the left factor, 6 and 7 the right one.
         fn of(rows: usize, words: usize) -> Self {
-            let (first, second) = (rows.min(ROWS), rows.saturating_sub(ROWS));
+            let (first, second) = (rows.min(TILE), rows.saturating_sub(TILE));
             let mut shapes = Self { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
-            let wide = ROWS * WORD;
+            let wide = TILE * WORD;
             let tiles = [
                 (first, wide),
                 (first, wide),
@@ -210,21 +201,65 @@ mod amx {
         }
     }
 
-    impl Pass<'_> {
-        /// Adds to `rows` rows of [`PANEL`] numbers, `stride` apart.
-        pub(super) unsafe fn run(&self, out: *mut f32, stride: usize) {
-            let last = (self.rows - 1) * self.row_stride + self.count * self.words;
-            debug_assert!(last <= self.left.len() && self.count * self.words * PANEL <= self.right.len());
-            let shapes = Shapes::of(self.rows, self.words);
-            // Safety: tiles reach no further than the factors and the result; nothing else in this program uses tiles.
-            unsafe { if self.rows <= ROWS { self.one(&shapes, out, stride) } else { self.two(&shapes, out, stride) } }
+    impl Shaped {
+        /// Gives the tiles this shape, unless they have it.
+        fn take(&mut self, rows: usize, words: usize) {
+            if self.0.replace((rows, words)) != Some((rows, words)) {
+                // Safety: who computes with tiles asked whether there are any.
+                unsafe { asm!("ldtilecfg [{}]", in(reg) &Shapes::of(rows, words), options(nostack, readonly)) };
+            }
         }
+    }
 
+    /// Adds to rows of [`PANEL`] numbers, `stride` apart: whole tiles of the inner dimension, and then what is left of it; of
+    /// both whole pairs of tiles of rows, and then what is left of these.
+    ///
+    /// # Safety
+    /// There are tiles, and the factors and the result are as long as the block says.
+    pub(super) unsafe fn add(block: &Tiled<'_>, shaped: &mut Shaped, out: *mut f32, stride: usize) {
+        let (whole, rest) = (block.words / TILED, block.words % TILED);
+        let whole_rows = block.rows - block.rows % ROWS;
+        for (first, count, words) in [(0, whole, TILED), (whole * TILED, 1, rest)] {
+            if count == 0 || words == 0 {
+                continue;
+            }
+            let pass = Pass { block, first, count, fresh: block.fresh && first == 0 };
+            for row in (0..whole_rows).step_by(ROWS) {
+                shaped.take(ROWS, words);
+                // Safety: tiles reach no further than the factors and the result; nothing else in this program uses tiles.
+                unsafe { pass.two(row, out.add(row * stride), stride) };
+            }
+            let (row, rows) = (whole_rows, block.rows % ROWS);
+            if rows > 0 {
+                shaped.take(rows, words);
+                // Safety: as above.
+                unsafe {
+                    let out = out.add(row * stride);
+                    if rows <= TILE { pass.one(row, out, stride) } else { pass.two(row, out, stride) }
+                }
+            }
+        }
+    }
+
+    /// Tiles one after the other along the inner dimension, from a word on.
+    struct Pass<'a> {
+        block: &'a Tiled<'a>,
+        first: usize,
+        count: usize,
+        /// Whether sums begin at zero.
+        fresh: bool,
+    }
+
+    impl Pass<'_> {
         /// Of one tile of rows.
-        unsafe fn one(&self, shapes: &Shapes, out: *mut f32, stride: usize) {
+        unsafe fn one(&self, row: usize, out: *mut f32, stride: usize) {
+            let left = &self.block.left[row / TILE * self.block.row_stride + self.first * TILE..];
             unsafe {
                 asm!(
-                    "ldtilecfg [{shapes}]",
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "test {fresh}, {fresh}",
+                    "jnz 2f",
                     "tileloadd tmm0, [{out} + {out_stride}]",
                     "tileloadd tmm1, [{out} + {out_stride} + 64]",
                     "2:",
@@ -233,19 +268,18 @@ mod amx {
                     "tdpbf16ps tmm0, tmm4, tmm6",
                     "tileloadd tmm7, [{right} + {right_stride} + 64]",
                     "tdpbf16ps tmm1, tmm4, tmm7",
-                    "add {left}, 64",
+                    "add {left}, 1024",
                     "add {right}, 2048",
                     "dec {count}",
                     "jnz 2b",
                     "tilestored [{out} + {out_stride}], tmm0",
                     "tilestored [{out} + {out_stride} + 64], tmm1",
-                    "tilerelease",
-                    shapes = in(reg) shapes,
+                    fresh = in(reg) usize::from(self.fresh),
                     out = in(reg) out,
                     out_stride = in(reg) stride * WORD,
-                    left = inout(reg) self.left.as_ptr() => _,
-                    left_stride = in(reg) self.row_stride * WORD,
-                    right = inout(reg) self.right.as_ptr() => _,
+                    left = inout(reg) left.as_ptr() => _,
+                    left_stride = in(reg) TILE * WORD,
+                    right = inout(reg) self.block.right[self.first * PANEL..].as_ptr() => _,
                     right_stride = in(reg) PANEL * WORD,
                     count = inout(reg) self.count => _,
                     options(nostack),
@@ -254,10 +288,16 @@ mod amx {
         }
 
         /// Of two tiles of rows, of which the second has less if need be.
-        unsafe fn two(&self, shapes: &Shapes, out: *mut f32, stride: usize) {
+        unsafe fn two(&self, row: usize, out: *mut f32, stride: usize) {
+            let left = &self.block.left[row / TILE * self.block.row_stride + self.first * TILE..];
             unsafe {
                 asm!(
-                    "ldtilecfg [{shapes}]",
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "tilezero tmm2",
+                    "tilezero tmm3",
+                    "test {fresh}, {fresh}",
+                    "jnz 2f",
                     "tileloadd tmm0, [{out} + {out_stride}]",
                     "tileloadd tmm1, [{out} + {out_stride} + 64]",
                     "tileloadd tmm2, [{below} + {out_stride}]",
@@ -271,8 +311,8 @@ mod amx {
                     "tileloadd tmm5, [{left_below} + {left_stride}]",
                     "tdpbf16ps tmm2, tmm5, tmm6",
                     "tdpbf16ps tmm3, tmm5, tmm7",
-                    "add {left}, 64",
-                    "add {left_below}, 64",
+                    "add {left}, 1024",
+                    "add {left_below}, 1024",
                     "add {right}, 2048",
                     "dec {count}",
                     "jnz 2b",
@@ -280,15 +320,14 @@ mod amx {
                     "tilestored [{out} + {out_stride} + 64], tmm1",
                     "tilestored [{below} + {out_stride}], tmm2",
                     "tilestored [{below} + {out_stride} + 64], tmm3",
-                    "tilerelease",
-                    shapes = in(reg) shapes,
+                    fresh = in(reg) usize::from(self.fresh),
                     out = in(reg) out,
-                    below = in(reg) out.add(ROWS * stride),
+                    below = in(reg) out.add(TILE * stride),
                     out_stride = in(reg) stride * WORD,
-                    left = inout(reg) self.left.as_ptr() => _,
-                    left_below = inout(reg) self.left.as_ptr().add(ROWS * self.row_stride) => _,
-                    left_stride = in(reg) self.row_stride * WORD,
-                    right = inout(reg) self.right.as_ptr() => _,
+                    left = inout(reg) left.as_ptr() => _,
+                    left_below = inout(reg) left.as_ptr().add(self.block.row_stride) => _,
+                    left_stride = in(reg) TILE * WORD,
+                    right = inout(reg) self.block.right[self.first * PANEL..].as_ptr() => _,
                     right_stride = in(reg) PANEL * WORD,
                     count = inout(reg) self.count => _,
                     options(nostack),
