@@ -114,7 +114,6 @@ impl Store {
 
     /// Makes a run with all its evaluations, which wait for devices from now on.
     pub async fn add_suite_run(&self, new: NewSuiteRun, now: Timestamp) -> Result<SuiteRunRow> {
-        drop(self.storage_room(0).await?);
         let project = self.own_project().to_owned();
         let NewSuiteRun { id, suite, model, evaluations } = new;
         let (names, jobs): (Vec<String>, Vec<NewJob>) = evaluations.into_iter().unzip();
@@ -122,11 +121,7 @@ impl Store {
             (0..).zip(names).zip(&jobs).map(|((number, name), job)| (number, name, job.id)).collect();
         let requests: Vec<Request> =
             jobs.into_iter().map(|job| Request::of(job, project.clone(), now)).collect::<Result<_>>()?;
-        // What is known of projects' room counts without these.
-        let mut rooms = self.submissions.rooms.lock().await;
-        let mut tx = self.begin().await?;
-        self.take_room(tx.connection(), &project, requests.len()).await?;
-        rooms.remove(&project);
+        let (rooms, mut tx) = self.begin_jobs(&project, requests.len()).await?;
         // It may have been deleted while it was looked what its sets come to.
         let known = sqlx::query("select 1 from suite where id = $1 and project = $2");
         let known = known.bind(suite.to_string()).bind(&project).fetch_optional(tx.connection()).await?;

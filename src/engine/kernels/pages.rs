@@ -1,6 +1,7 @@
 //! Memory in large pages, where the system has them for the asking: long arrays are then walked with few address
 //! translations, and fresh memory arrives in few faults.
 
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -25,26 +26,41 @@ pub fn moved(values: Vec<f32>) -> Vec<f32> {
 }
 
 /// Numbers in memory that comes from the system and goes back to it at once: what an allocator gets back it may keep, and
-/// what it gives others of a range that was once advised arrives in large pages too.
+/// what it gives others of a range that was once advised arrives in large pages too. A range can be cut, and joined with the
+/// one behind it.
 pub struct Pages {
     first: NonNull<f32>,
     len: usize,
 }
+
+/// Numbers of a range are a multiple of this: pages have at most 64 KiB.
+const GRAIN: usize = (64 << 10) / size_of::<f32>();
 
 // Safety: nobody else has the memory.
 unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// `len` zeros; nothing where there are too few of them to be worth it, or the system has no such memory.
+    /// How many numbers a range for `len` has; nothing where there are too few of them to be worth it.
+    pub fn size(len: usize) -> Option<usize> {
+        let bytes = len.checked_next_multiple_of(GRAIN)?.checked_mul(size_of::<f32>())?;
+        (cfg!(target_os = "linux") && len >= WORTHWHILE / size_of::<f32>()).then_some(bytes / size_of::<f32>())
+    }
+
+    /// As many numbers, and up to a multiple of what a range is cut by.
+    pub fn grains(len: usize) -> usize {
+        len.next_multiple_of(GRAIN)
+    }
+
+    /// [`Self::size`] zeros, for at least `len`; nothing where the system has no such memory.
     #[cfg(target_os = "linux")]
     pub fn zeros(len: usize) -> Option<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-        let bytes = len.checked_mul(size_of::<f32>()).filter(|bytes| *bytes >= WORTHWHILE)?;
+        let len = Self::size(len)?;
         let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // Safety: the system chooses the place, where nothing is yet.
-        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, rights, flags) }.ok()?;
+        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len * size_of::<f32>(), rights, flags) }.ok()?;
         let pages = Self { first: NonNull::new(start.cast())?, len };
         advise(&pages);
         Some(pages)
@@ -53,6 +69,33 @@ impl Pages {
     #[cfg(not(target_os = "linux"))]
     pub fn zeros(_len: usize) -> Option<Self> {
         None
+    }
+
+    /// The address of the first number.
+    pub fn start(&self) -> usize {
+        self.first.as_ptr().addr()
+    }
+
+    /// The address behind the last one.
+    pub fn end(&self) -> usize {
+        self.start() + self.len * size_of::<f32>()
+    }
+
+    /// The first `len` numbers, a multiple of [`GRAIN`], and the others.
+    pub fn cut(self, len: usize) -> (Self, Option<Self>) {
+        assert!(len.is_multiple_of(GRAIN) && (1..=self.len).contains(&len), "{len} numbers of {}", self.len);
+        let whole = ManuallyDrop::new(self);
+        // Safety: the place lies within the range, or right behind it.
+        let behind = unsafe { whole.first.add(len) };
+        let left = whole.len - len;
+        (Self { first: whole.first, len }, (left > 0).then(|| Self { first: behind, len: left }))
+    }
+
+    /// Both, where `next` begins right behind this range.
+    pub fn join(self, next: Self) -> Self {
+        assert_eq!(self.end(), next.start(), "ranges that do not touch");
+        let (own, next) = (ManuallyDrop::new(self), ManuallyDrop::new(next));
+        Self { first: own.first, len: own.len + next.len }
     }
 }
 
@@ -74,7 +117,7 @@ impl DerefMut for Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        // Safety: nobody borrows them any more. A range that was mapped as a whole can be given back as a whole.
+        // Safety: nobody borrows them any more. What was mapped can be given back in whole pages, whatever the ranges were that it came in.
         if let Err(error) = unsafe { rustix::mm::munmap(self.first.as_ptr().cast(), self.len * size_of::<f32>()) } {
             tracing::warn!(%error, "memory was not given back");
         }
@@ -109,8 +152,27 @@ mod tests {
     fn pages_are_zeros_that_can_be_written_and_small_arrays_get_none() {
         assert!(Pages::zeros(1000).is_none() && Pages::zeros(usize::MAX).is_none());
         let mut pages = Pages::zeros(300_001).unwrap();
-        assert!(pages.len() == 300_001 && pages.iter().all(|x| *x == 0.0));
+        assert!(pages.len() == 19 * GRAIN && pages.iter().all(|x| *x == 0.0));
         pages.fill(2.0);
-        assert_eq!(pages.iter().map(|x| f64::from(*x)).sum::<f64>(), 600_002.0);
+        assert_eq!(pages.iter().map(|x| f64::from(*x)).sum::<f64>(), 38.0 * GRAIN as f64);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ranges_keep_their_numbers_when_they_are_cut_and_joined() {
+        let mut pages = Pages::zeros(40 * GRAIN).unwrap();
+        (0_u16..).zip(pages.iter_mut().step_by(GRAIN)).for_each(|(at, x)| *x = f32::from(at));
+        let (first, rest) = pages.cut(3 * GRAIN);
+        let (second, third) = rest.unwrap().cut(30 * GRAIN);
+        assert_eq!(
+            (first[2 * GRAIN], second[0], second.len(), second.end()),
+            (2.0, 3.0, 30 * GRAIN, third.as_ref().unwrap().start())
+        );
+        // One in the middle goes back to the system alone.
+        drop(second);
+        let (third, none) = third.unwrap().cut(7 * GRAIN);
+        assert_eq!((third[6 * GRAIN], none.is_none()), (39.0, true));
+        let (one, other) = third.cut(GRAIN);
+        assert_eq!(one.join(other.unwrap())[GRAIN], 34.0);
     }
 }

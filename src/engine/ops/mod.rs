@@ -3,6 +3,7 @@
 //! A row's result never depends on its neighbours; sums over rows have the rows' order.
 
 pub mod attention;
+pub mod attention_backward;
 pub mod bias;
 pub mod dropout;
 pub mod embedding;

@@ -105,14 +105,9 @@ pub struct TrialRow {
 impl Store {
     /// Makes a sweep with all its jobs, of which the first begin to wait for devices, in one transaction.
     pub async fn add_sweep(&self, mut sweep: NewSweep, now: Timestamp) -> Result<SweepRow> {
-        drop(self.storage_room(0).await?);
         let (id, project) = (sweep.id, self.own_project().to_owned());
         let trials = Trials::of(std::mem::take(&mut sweep.trials), &project, now)?;
-        // What is known of projects' room counts without these.
-        let mut rooms = self.submissions.rooms.lock().await;
-        let mut tx = self.begin().await?;
-        self.take_room(tx.connection(), &project, trials.requests.len()).await?;
-        rooms.remove(&project);
+        let (rooms, mut tx) = self.begin_jobs(&project, trials.requests.len()).await?;
         insert_sweep(tx.connection(), &sweep, &project, now).await?;
         trials.insert(tx.connection(), id, 0).await?;
         advance(tx.connection(), id, now).await?;
@@ -120,15 +115,6 @@ impl Store {
         drop(rooms);
         self.written.notify_one();
         self.sweep(id).await
-    }
-
-    /// Counts jobs that are about to be made as some of the project's, if it may have so many.
-    pub(super) async fn take_room(&self, connection: &mut AnyConnection, project: &str, jobs: usize) -> Result<()> {
-        let mut room = self.room(connection, project, None, jobs.max(1)).await?;
-        for _ in 0..jobs {
-            room.take(project)?;
-        }
-        Ok(())
     }
 
     pub async fn sweep(&self, id: SweepId) -> Result<SweepRow> {
@@ -222,8 +208,7 @@ impl Store {
         }
         if !trials.all.is_empty() {
             trials.check(tx.connection(), id).await?;
-            self.take_room(tx.connection(), &project, trials.requests.len()).await?;
-            rooms.remove(&project);
+            self.take_room(tx.connection(), &mut rooms, &project, trials.requests.len()).await?;
             trials.insert(tx.connection(), id, i64::try_from(before.counts.all).unwrap_or(i64::MAX)).await?;
         }
         sqlx::query("update sweep set status = $2, at_once = $3, finished_at = null where id = $1")
