@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use anneal::engine::gradients::GradientSum;
-use anneal::engine::kernels::gemm::{Precision, View};
+use anneal::engine::kernels::gemm::{Panels, Precision, View};
+use anneal::engine::kernels::tiles;
 use anneal::engine::kernels::update::{AdamW, adamw};
 use anneal::engine::ops::attention::{Heads, packed_attention};
 use anneal::engine::ops::attention_backward::packed_attention_backward;
@@ -39,6 +40,27 @@ fn wave(count: usize, speed: f64) -> Vec<f32> {
     (0..count).map(|i| (i as f64 * speed).sin() as f32).collect()
 }
 
+/// Those that are quick here: the order of matrix tiles is not without them.
+fn precisions() -> Vec<Precision> {
+    let tiled = [Precision::Bf16Tiled].into_iter().filter(|_| tiles::are_there());
+    [Precision::F32, Precision::Bf16].into_iter().chain(tiled).collect()
+}
+
+/// The weights of the head in the form that products read; one element is one number.
+fn packing(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("packing");
+    let weights = wave(VOCABULARY * HIDDEN, 0.9);
+    group.throughput(Throughput::Elements(weights.len() as u64));
+    for precision in precisions() {
+        let name = |what: &str| BenchmarkId::new(what, format!("{precision:?}"));
+        group.bench_function(name("turned"), |b| b.iter(|| Panels::transposed(&[&weights[..]], HIDDEN, precision)));
+        group.bench_function(name("straight"), |b| {
+            b.iter(|| Panels::straight(&[View::new(&weights, HIDDEN)], precision))
+        });
+    }
+    group.finish();
+}
+
 fn linear(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("linear");
     for (rows, input, output) in
@@ -48,7 +70,7 @@ fn linear(criterion: &mut Criterion) {
         let matrices = Matrices::Changing { values: &[&w], version: 0 };
         // One element is one multiplication with its addition.
         group.throughput(Throughput::Elements((rows * input * output) as u64));
-        for precision in [Precision::F32, Precision::Bf16] {
+        for precision in precisions() {
             let linear = Linear::new(input, output, precision);
             let name =
                 |pass: &str| BenchmarkId::new(format!("{pass} {precision:?}"), format!("{rows}x{input}x{output}"));
@@ -146,6 +168,6 @@ fn optimizer(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
-    targets = linear, attention, rows, logprob, optimizer
+    targets = packing, linear, attention, rows, logprob, optimizer
 }
 criterion_main!(benches);
