@@ -93,6 +93,8 @@ fn products(precision: Precision) -> Vec<f32> {
         (17, 31, 64),
         (50, 130, 32),
         (200, 201, 77),
+        // More than a block of the inner dimension.
+        (9, 4200, 14),
     ] {
         let left = Left::rows(View::new(&numbers[..rows * depth], depth), precision);
         let turned = Left::columns(View::new(&numbers[..rows * depth], rows), precision);
@@ -108,6 +110,38 @@ fn products(precision: Precision) -> Vec<f32> {
         }
     }
     all
+}
+
+/// Into some columns of a matrix, with one thread and with three: a matrix gives the bits of its turned copy, whether its rows are read
+/// in place or copied first, and nothing beside the columns is written.
+#[test]
+fn a_product_is_the_same_however_its_left_factor_lies() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (rows, depth, columns, first, width) = (53, 300, 130, 5, 150);
+    let numbers: Vec<f32> = (0..columns * depth).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
+    let straight = &numbers[..rows * depth];
+    let turned: Vec<f32> = (0..rows * depth).map(|i| straight[i % rows * depth + i / rows]).collect();
+    for precision in [Precision::F32, Precision::Bf16, Precision::Bf16Tiled] {
+        let right = Panels::transposed(&[&numbers[..]], depth, precision);
+        let mut all = Vec::new();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for is_turned in [false, true] {
+                let mut out = vec![0.25; rows * width];
+                pool.install(|| {
+                    let left = match is_turned {
+                        true => Left::columns(View::new(&turned, rows), precision),
+                        false => Left::rows(View::new(straight, depth), precision),
+                    };
+                    product_into(&left, &[Right::Panels(&right)], Strip { values: &mut out, width, first }, true);
+                });
+                let beside = |at: usize| !(first..first + columns).contains(&(at % width));
+                assert!(out.iter().enumerate().all(|(at, x)| !beside(at) || *x == 0.25), "{precision:?} writes beside");
+                all.push(out);
+            }
+        }
+        assert!(all.iter().all(|out| *out == all[0]), "{precision:?} differs");
+    }
 }
 
 /// What tiles add, in the order of the description, straight from it: the first and the second numbers of sixteen pairs apart.
@@ -167,6 +201,8 @@ fn every_instruction_set_computes_the_same() {
     let best = detect();
     let tiled = products(Precision::Bf16Tiled);
     let expected = products(Precision::Bf16);
+    let own = tiles::are_there();
+    tiles::take(false);
     for set in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512, Instructions::Avx512Bf16] {
         for widen in [false, true] {
             [true, false].into_iter().for_each(|is_few| widen_products(Precision::Bf16, is_few, widen));
@@ -175,7 +211,6 @@ fn every_instruction_set_computes_the_same() {
         }
         assert!(set > best || (restrict(set), products(Precision::Bf16Tiled)) == (set, tiled.clone()), "{set:?} tiled");
     }
-    tiles::take(false);
     let taken = trial::choose();
     let has_choice = best == Instructions::Avx512Bf16 || tiles::are_there();
     assert!(taken.iter().all(|way| *way == Way::Widened) || has_choice, "{taken:?}");
@@ -197,4 +232,5 @@ fn every_instruction_set_computes_the_same() {
     }
     assert!(fallback::list().iter().any(|(what, _)| *what == "linear"), "slow ways are counted");
     restrict(best);
+    tiles::take(own);
 }

@@ -87,18 +87,18 @@ impl Pool {
         Some(own)
     }
 
-    /// What is kept beyond the most that was in use: what was given back first, and then the smallest ranges, for large
-    /// ones can be cut.
+    /// What is kept beyond the most that was in use: the smallest ranges, for large ones can be cut, and then what was given
+    /// back first.
     fn surplus(&mut self) -> Vec<Memory> {
         let mut surplus = Vec::new();
         while self.used + self.kept > self.most {
-            let memory = if self.free.is_empty() {
-                let Some(start) = self.smallest() else { break };
-                let Some(range) = self.ranges.remove(&start) else { break };
+            let memory = if let Some(range) = self.smallest().and_then(|start| self.ranges.remove(&start)) {
                 let excess = Pages::grains(self.used + self.kept - self.most).min(range.len());
                 let (own, rest) = range.cut(excess);
                 self.ranges.extend(rest.map(|rest| (rest.start(), rest)));
                 Memory::Pages(own)
+            } else if self.free.is_empty() {
+                break;
             } else {
                 Memory::Heap(self.free.remove(0))
             };

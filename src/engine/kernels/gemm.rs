@@ -4,7 +4,7 @@
 //! there goes on with the chain, so that sums over micro-batches do not depend on where they were cut.
 //!
 //! The right factor is first copied into panels of [`PANEL`] columns, which the inner loop reads front to back; the
-//! left one is read in place. Blocking follows Goto and van de Geijn, "Anatomy of high-performance matrix
+//! left one is read in place, or copied where its numbers are far from one another or lie in tiles. Blocking follows Goto and van de Geijn, "Anatomy of high-performance matrix
 //! multiplication" (2008).
 
 use std::ops::Range;

@@ -41,7 +41,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// How many numbers a range for `len` has; nothing where there are too few of them to be worth it.
+    /// How many numbers a range for `len` has; nothing where there are too few of them to be worth it, or too many, or no ranges.
     pub fn size(len: usize) -> Option<usize> {
         let bytes = len.checked_next_multiple_of(GRAIN)?.checked_mul(size_of::<f32>())?;
         (cfg!(target_os = "linux") && len >= WORTHWHILE / size_of::<f32>()).then_some(bytes / size_of::<f32>())
@@ -117,7 +117,8 @@ impl DerefMut for Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        // Safety: nobody borrows them any more. What was mapped can be given back in whole pages, whatever the ranges were that it came in.
+        // Safety: nobody borrows them any more. What was mapped can be given back in whole
+        // pages, whatever the ranges were that it came in; the middle of one alone unless the process has tens of thousands of them.
         if let Err(error) = unsafe { rustix::mm::munmap(self.first.as_ptr().cast(), self.len * size_of::<f32>()) } {
             tracing::warn!(%error, "memory was not given back");
         }

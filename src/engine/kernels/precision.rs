@@ -42,6 +42,6 @@ impl Precision {
 #[inline(always)]
 pub(super) fn bf16_bits(x: f32) -> u32 {
     let bits = x.to_bits();
-    let rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
     if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }
 }

@@ -54,6 +54,7 @@ fn detect() -> bool {
 
 /// The rows and words that a thread's tiles have; to give a processor's tiles a shape takes as long as several of their products.
 #[derive(Default)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Shaped(Option<(usize, usize)>);
 
 #[cfg(target_arch = "x86_64")]
@@ -87,13 +88,12 @@ impl Tiled<'_> {
     ///
     /// # Safety
     /// `out` must be good for `rows` rows of `columns` numbers, `stride` apart, and there must be tiles if they are to be used.
-    pub unsafe fn run(&self, shaped: Option<&mut Shaped>, out: *mut f32, stride: usize) {
+    pub unsafe fn run(&self, mut shaped: Option<&mut Shaped>, out: *mut f32, stride: usize) {
         let last = (self.rows - 1) / TILED * self.row_stride + self.words.next_multiple_of(TILED) * TILED;
         assert!(last <= self.left.len() && self.words * PANEL <= self.right.len(), "a factor is too short");
         if self.columns == PANEL {
             return unsafe { self.add_to(shaped, out, stride) };
         }
-        let mut shaped = shaped;
         // A panel with fewer columns goes through a full one beside the result.
         let mut beside = [0.0_f32; ROWS * PANEL];
         for first in (0..self.rows).step_by(ROWS) {
