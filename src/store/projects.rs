@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
+use tokio::sync::MutexGuard;
 
-use super::{Page, Result, Store, StoreError, number, write_json};
+use super::{Page, Result, Store, StoreError, WriteTransaction, number, write_json};
 use crate::job::waiting::{WaitCode, Waiting};
 use crate::job::{JobId, Timestamp};
 
@@ -247,6 +248,9 @@ pub(super) struct Room {
     counted: Instant,
 }
 
+/// What was left to projects, while nobody else makes jobs.
+pub(super) type Rooms<'a> = MutexGuard<'a, HashMap<String, Room>>;
+
 /// How long a count is good for, with what is added to it, as long as it leaves room: many jobs take long to count.
 const COUNT_LASTS: Duration = Duration::from_secs(1);
 
@@ -278,6 +282,32 @@ impl Room {
 }
 
 impl Store {
+    /// A transaction that makes so many jobs of a project that has room for them, and what is to be held until it is over.
+    pub(super) async fn begin_jobs(&self, project: &str, jobs: usize) -> Result<(Rooms<'_>, WriteTransaction)> {
+        drop(self.storage_room(0).await?);
+        let mut rooms = self.submissions.rooms.lock().await;
+        let mut tx = self.begin().await?;
+        self.take_room(tx.connection(), &mut rooms, project, jobs).await?;
+        Ok((rooms, tx))
+    }
+
+    /// Counts jobs that are about to be made as some of the project's, if it may have so many. What is known of its room counts
+    /// without these, and is forgotten.
+    pub(super) async fn take_room(
+        &self,
+        connection: &mut AnyConnection,
+        rooms: &mut Rooms<'_>,
+        project: &str,
+        jobs: usize,
+    ) -> Result<()> {
+        let mut room = self.room(connection, project, None, jobs.max(1)).await?;
+        for _ in 0..jobs {
+            room.take(project)?;
+        }
+        rooms.remove(project);
+        Ok(())
+    }
+
     /// The room that a project has within a transaction, counted or, where that is enough for `wanted` jobs, by what is
     /// `known` of it.
     pub(super) async fn room(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sqlx::AnyConnection;
 use sqlx::Row;
-use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::derived::{Origin, check_origin, insert_verification};
 use super::inputs::insert_inputs;
@@ -18,7 +18,7 @@ use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
 use super::statement::Statement;
 use super::transitions::Transition;
-use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, WriteTransaction, read, write_json};
+use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::placement::Base;
 use crate::job::{EventId, JobId, JobStatus, Timestamp, VerifierId};
 use crate::spec::{Attributes, Input, Resolved, digest_of};
@@ -125,9 +125,6 @@ pub struct Submitted {
     /// The job is the one that an earlier request with the same key made.
     pub replayed: bool,
 }
-
-/// What was left to projects, while nobody else makes jobs.
-pub(super) type Rooms<'a> = MutexGuard<'a, HashMap<String, Room>>;
 
 /// Submissions on their way to the disk.
 #[derive(Clone, Debug)]
@@ -240,32 +237,6 @@ impl Submissions {
 }
 
 impl Store {
-    /// A transaction that makes so many jobs of a project that has room for them, and what is to be held until it is over.
-    pub(super) async fn begin_jobs(&self, project: &str, jobs: usize) -> Result<(Rooms<'_>, WriteTransaction)> {
-        drop(self.storage_room(0).await?);
-        let mut rooms = self.submissions.rooms.lock().await;
-        let mut tx = self.begin().await?;
-        self.take_room(tx.connection(), &mut rooms, project, jobs).await?;
-        Ok((rooms, tx))
-    }
-
-    /// Counts jobs that are about to be made as some of the project's, if it may have so many. What is known of its room counts
-    /// without these, and is forgotten.
-    pub(super) async fn take_room(
-        &self,
-        connection: &mut AnyConnection,
-        rooms: &mut Rooms<'_>,
-        project: &str,
-        jobs: usize,
-    ) -> Result<()> {
-        let mut room = self.room(connection, project, None, jobs.max(1)).await?;
-        for _ in 0..jobs {
-            room.take(project)?;
-        }
-        rooms.remove(project);
-        Ok(())
-    }
-
     /// Puts a job into the queue, once per idempotency key, together with the rollout set it will fill.
     pub async fn submit_job(&self, new: NewJob, key: Option<IdempotencyKey>, now: Timestamp) -> Result<Submitted> {
         self.submit(new, None, key, now).await

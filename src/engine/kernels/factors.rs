@@ -9,41 +9,10 @@ use super::buffer::Buffer;
 use super::codes::Codes;
 use super::form;
 pub use super::lanes::PANEL;
-pub use super::packing::Number;
+pub use super::packing::{Number, View};
 use super::packing::{convert_row, interleave, lay_rows, pairs_of, tile_row, turn_columns, turn_rows, unpack};
 pub use super::precision::Precision;
 use super::precision::TILED;
-
-/// A matrix whose rows begin `stride` apart, of f32 where nothing else is said.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a, N = f32> {
-    values: &'a [N],
-    rows: usize,
-    columns: usize,
-    stride: usize,
-}
-
-impl<'a, N: Copy> View<'a, N> {
-    /// Rows without gaps.
-    pub fn new(values: &'a [N], columns: usize) -> Self {
-        assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
-        Self { values, rows: values.len() / columns, columns, stride: columns }
-    }
-
-    pub fn rows(self) -> usize {
-        self.rows
-    }
-
-    /// Some of the columns.
-    pub fn columns(self, first: usize, count: usize) -> Self {
-        assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);
-        Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
-    }
-
-    pub(super) fn row(&self, row: usize) -> &'a [N] {
-        &self.values[row * self.stride..][..self.columns]
-    }
-}
 
 /// Panels that are filled together, so that more of a row of memory is read at a time.
 const TOGETHER: usize = 4;
@@ -231,6 +200,16 @@ impl Kept {
     }
 }
 
+/// How a task reads the left factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    InPlace,
+    /// Rows that lie side by side are copied.
+    Gathered,
+    /// Pairs become numbers.
+    Widened,
+}
+
 /// A left factor as the kernel reads it.
 #[derive(Debug)]
 enum Words<'a> {
@@ -303,15 +282,30 @@ impl<'a> Left<'a> {
         Self { words: Words::Converted(words), row_stride, step_stride: TILED, ..self }
     }
 
+    /// Some words of some rows, where they are or in `room`, with what lies between rows and between steps.
+    pub(super) fn read<'r>(
+        &'r self,
+        reading: Reading,
+        rows: Range<usize>,
+        steps: Range<usize>,
+        room: &'r mut Vec<f32>,
+    ) -> (&'r [f32], usize, usize) {
+        match reading {
+            Reading::InPlace => self.part(rows.start, steps.start),
+            Reading::Gathered => self.gathered(rows, steps, room),
+            Reading::Widened => self.widened(rows, steps, room),
+        }
+    }
+
     /// The words from a row and a step on, with what lies between rows and between steps. Of tiles whole ones.
-    pub(super) fn part(&self, row: usize, step: usize) -> (&[f32], usize, usize) {
+    fn part(&self, row: usize, step: usize) -> (&[f32], usize, usize) {
         let row = if self.precision == Precision::Bf16Tiled { row / TILED } else { row };
         let words = &self.words()[row * self.row_stride + step * self.step_stride..];
         (words, self.row_stride, self.step_stride)
     }
 
     /// Some pairs of some rows as numbers, in `room`, with the same.
-    pub(super) fn widened<'r>(
+    fn widened<'r>(
         &self,
         rows: Range<usize>,
         words: Range<usize>,
@@ -335,7 +329,7 @@ impl<'a> Left<'a> {
     }
 
     /// Some words of some rows that lie side by side, in `room`, with the same.
-    pub(super) fn gathered<'r>(
+    fn gathered<'r>(
         &self,
         rows: Range<usize>,
         steps: Range<usize>,

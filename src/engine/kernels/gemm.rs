@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::codes::{Coded, Codes, Steps};
 use super::dispatched;
+use super::factors::Reading;
 pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
 use super::form::{self, Way};
 use super::lanes::{LANES, Lanes};
@@ -152,10 +153,8 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     let block_depth = block_depth(depth, left.rows, right, way);
     // Codes are decoded as they are multiplied.
     let fuses = is_few && !way.is_tiled();
-    // Many rows are widened once for all of a task's products.
-    let widens = way == Way::Widened && !is_few;
-    // Rows that lie side by side, with a row of the whole matrix between steps, are far from one another for a cache.
-    let gathers = left.step_stride > TILE && !way.is_tiled() && left.rows > TILE && width >= GATHERED;
+    let reading = reading(left, way, width);
+    let widens = reading == Reading::Widened;
     let task = |index: usize| {
         let (mut decoded, mut of_left, mut of_right) = (Vec::new(), Vec::new(), Vec::new());
         let mut shaped = (way == Way::Tiles).then(Shaped::default);
@@ -166,11 +165,7 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
         for begin in (0..depth).step_by(block_depth) {
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
-            let (left, row_stride, step_stride) = match widens {
-                true => left.widened(rows.clone(), steps.clone(), &mut of_left),
-                _ if gathers => left.gathered(rows.clone(), steps.clone(), &mut of_left),
-                false => left.part(rows.start, steps.start),
-            };
+            let (left, row_stride, step_stride) = left.read(reading, rows.clone(), steps.clone(), &mut of_left);
             for panel in columns.clone() {
                 let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
                 let (before, column, own, right) = parts[of];
@@ -220,6 +215,16 @@ fn side_by_side<'a>(left: &Left<'_>, right: &[Right<'a>], first: usize) -> (Vec<
 fn panels_of_task(panels: usize, row_tasks: usize, threads: usize) -> usize {
     let wanted = if threads == 1 { 1 } else { (4 * threads).div_ceil(row_tasks) };
     panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }))
+}
+
+/// How a task of so many panels reads the left factor. Many rows are widened once for all of its products. Rows that lie side by side,
+/// with a row of the whole matrix between steps, are far from one another for a cache.
+fn reading(left: &Left<'_>, way: Way, panels: usize) -> Reading {
+    match way {
+        Way::Widened if left.rows > FUSED_ROWS => Reading::Widened,
+        Way::Plain | Way::Own if left.step_stride > TILE && left.rows > TILE && panels >= GATHERED => Reading::Gathered,
+        _ => Reading::InPlace,
+    }
 }
 
 /// Words of a block of the inner dimension of `depth` words.

@@ -1,7 +1,6 @@
 //! The words of a product's factors: numbers as they are, or pairs of bf16, as rows or turned.
 
 use super::dispatched;
-use super::factors::View;
 use super::lanes::{LANES, Lanes, PANEL};
 use super::narrow::widen;
 use super::precision::TILED;
@@ -52,6 +51,37 @@ impl Number for u16 {
     #[inline(always)]
     unsafe fn load<S: Lanes>(from: *const Self) -> S::V {
         unsafe { S::load_bf16(from) }
+    }
+}
+
+/// A matrix whose rows begin `stride` apart, of f32 where nothing else is said.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, N = f32> {
+    pub(super) values: &'a [N],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) stride: usize,
+}
+
+impl<'a, N: Copy> View<'a, N> {
+    /// Rows without gaps.
+    pub fn new(values: &'a [N], columns: usize) -> Self {
+        assert!(columns > 0 && values.len().is_multiple_of(columns), "{} numbers in rows of {columns}", values.len());
+        Self { values, rows: values.len() / columns, columns, stride: columns }
+    }
+
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+
+    /// Some of the columns.
+    pub fn columns(self, first: usize, count: usize) -> Self {
+        assert!(first + count <= self.columns, "columns {first}..{} of {}", first + count, self.columns);
+        Self { values: &self.values[first.min(self.values.len())..], columns: count, ..self }
+    }
+
+    pub(super) fn row(&self, row: usize) -> &'a [N] {
+        &self.values[row * self.stride..][..self.columns]
     }
 }
 
