@@ -218,7 +218,7 @@ enum Words<'a> {
 }
 
 /// A left factor: number `(row, step)` is the word at `row * row_stride + step * step_stride`. For matrix tiles it lies in tiles of
-/// [`TILED`] rows of as many words, those of the same rows one after the other and `row_stride` from one row of tiles to the next.
+/// 16 rows of as many words, those of the same rows one after the other and `row_stride` from one row of tiles to the next.
 #[derive(Debug)]
 pub struct Left<'a> {
     words: Words<'a>,

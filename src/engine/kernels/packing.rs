@@ -12,10 +12,10 @@ pub trait Number: Copy + Send + Sync {
     /// Up to [`PANEL`] numbers as f32, in `room` where they are not that already.
     fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32];
 
-    /// [`LANES`] numbers.
+    /// Sixteen numbers.
     ///
     /// # Safety
-    /// As of [`Lanes`].
+    /// As of `Lanes`.
     unsafe fn load<S: Lanes>(from: *const Self) -> S::V;
 }
 

@@ -81,7 +81,7 @@ impl Pages {
         self.start() + self.len * size_of::<f32>()
     }
 
-    /// The first `len` numbers, a multiple of [`GRAIN`], and the others.
+    /// The first `len` numbers, a multiple of `GRAIN`, and the others.
     pub fn cut(self, len: usize) -> (Self, Option<Self>) {
         assert!(len.is_multiple_of(GRAIN) && (1..=self.len).contains(&len), "{len} numbers of {}", self.len);
         let whole = ManuallyDrop::new(self);
