@@ -2,15 +2,11 @@
 
 use super::dispatched;
 use super::lanes::{LANES, Lanes, PANEL};
-use super::narrow::widen;
 use super::precision::TILED;
 
 /// What the numbers of a factor are kept as: f32, or the bits of bf16.
 pub trait Number: Copy + Send + Sync {
     fn wide(self) -> f32;
-
-    /// Up to [`PANEL`] numbers as f32, in `room` where they are not that already.
-    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32];
 
     /// Sixteen numbers.
     ///
@@ -26,11 +22,6 @@ impl Number for f32 {
     }
 
     #[inline(always)]
-    fn widened<'a>(values: &'a [Self], _room: &'a mut [f32; PANEL]) -> &'a [f32] {
-        values
-    }
-
-    #[inline(always)]
     unsafe fn load<S: Lanes>(from: *const Self) -> S::V {
         unsafe { S::load(from) }
     }
@@ -40,12 +31,6 @@ impl Number for u16 {
     #[inline(always)]
     fn wide(self) -> f32 {
         f32::from_bits(u32::from(self) << 16)
-    }
-
-    #[inline(always)]
-    fn widened<'a>(values: &'a [Self], room: &'a mut [f32; PANEL]) -> &'a [f32] {
-        widen(values, &mut room[..values.len()]);
-        &room[..values.len()]
     }
 
     #[inline(always)]
