@@ -157,7 +157,7 @@ fn optimizer(criterion: &mut Criterion) {
     let mut sum = gradients.take(0, COUNT);
     sum.values.copy_from_slice(&wave(COUNT, 0.1));
     gradients.put(0, sum.values);
-    group.bench_function("global norm", |b| b.iter(|| gradients.norm(1.0)));
+    group.bench_function("global norm", |b| b.iter(|| gradients.squares(0).iter().sum::<f64>().sqrt()));
     let (mut w, mut m, mut v, g) = (vec![0.1; COUNT], vec![0.0; COUNT], vec![0.0; COUNT], wave(COUNT, 0.1));
     let update =
         AdamW { scale: 1.0, beta1: 0.9, beta2: 0.999, step_size: 1e-6, root_correction: 1.0, eps: 1e-8, keep: 1.0 };

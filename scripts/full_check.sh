@@ -26,6 +26,13 @@ ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked 
 step "what thirteen kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 
+step "licences and sources of dependencies"
+scripts/licences.sh
+
+step "the web page in a browser, whole; an evaluation harness of others"
+scripts/ui.sh --test
+tests/harness/run.sh
+
 step "50,000 cases from the document"
 cargo build --locked
 scripts/fuzz.sh 50000
@@ -47,7 +54,6 @@ step "clocks that are set"
 python3 scripts/clock_check.py
 
 step "advisories about dependencies, where their database can be had"
-cargo install --locked --debug --quiet --root target/tools cargo-deny@0.20.2
 if timeout 120 target/tools/bin/cargo-deny fetch db; then
   target/tools/bin/cargo-deny --locked --features cuda,nccl,cuda-emulated check --hide-inclusion-graph advisories
 else

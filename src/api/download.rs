@@ -79,7 +79,7 @@ impl Representation {
             Ok(part) => part,
             Err(answer) => return Ok(*answer),
         };
-        if let Some(address) = place.signed_address(file, SIGNED).await? {
+        if let Some(address) = place.signed_address(file, self.size, SIGNED).await? {
             return Ok(self.redirect(&address));
         }
         let reader = place.open(file, part.first, part.length).await?;

@@ -550,17 +550,19 @@ pub trait Training: Storage {
         begin: Vec<Begin>,
     ) -> Result<Self::Moments>;
 
-    /// The Euclidean norm over all sums, after multiplying by `scale`.
-    fn gradient_norm(&self, sums: &Self::Gradients, scale: f64) -> Result<f64>;
+    /// For each of some weights the sums of squares of pieces of its sum.
+    fn squares(&self, sums: &Self::Gradients, places: &[usize]) -> Result<Vec<Vec<f64>>>;
 
     /// All sums in a row, tensor after tensor.
     fn gradient_numbers(&self, sums: &Self::Gradients) -> Result<Vec<f32>>;
 
-    /// Adds up the sums of all ranks of a job, as one flat piece.
+    /// Adds up the sums of all ranks of a job, as one flat piece. Where there are shares, a rank has those of its own
+    /// weights then, and those of other weights mean nothing.
     fn sum_over_ranks(
         &self,
         parameters: &Self::Parameters,
         sums: &mut Self::Gradients,
+        shares: Option<&Shares>,
         ranks: &dyn Collective,
     ) -> Result<()>;
 

@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Debug};
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,8 +39,12 @@ pub trait Collective: Send + Sync + Debug {
     /// The bytes of every rank, in the order of the ranks, for rank 0 alone; the others learn nothing.
     fn tell_first(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
 
-    /// Replaces numbers by their sums over all ranks.
+    /// Replaces numbers by their sums over all ranks (all-reduce).
     fn sum(&self, numbers: &mut [f32]) -> Result<()>;
+
+    /// The same for a part of them on each rank (reduce-scatter); the others stay as they are. `parts` are those of all
+    /// ranks, in their order.
+    fn sum_parts(&self, numbers: &mut [f32], parts: &[Range<usize>]) -> Result<()>;
 
     /// Whether the devices have joined, so that they sum what lies in their memory by themselves.
     fn has_joined(&self) -> bool;
@@ -113,6 +118,10 @@ impl Collective for Alone {
     }
 
     fn sum(&self, _numbers: &mut [f32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn sum_parts(&self, _numbers: &mut [f32], _parts: &[Range<usize>]) -> Result<()> {
         Ok(())
     }
 
@@ -297,8 +306,14 @@ impl Sockets {
         }
     }
 
-    /// Rank 0 reads a message of every other rank, makes one of them all, and sends it to them; returns it.
-    fn exchange(&self, own: &[u8], combine: impl FnOnce(Vec<Vec<u8>>) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+    /// Rank 0 reads a message of every other rank, makes one of them all, and sends it to them, or to each the bytes of its
+    /// part; returns what this rank gets.
+    fn exchange(
+        &self,
+        own: &[u8],
+        parts: Option<&[Range<usize>]>,
+        combine: impl FnOnce(Vec<Vec<u8>>) -> Result<Vec<u8>>,
+    ) -> Result<Vec<u8>> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let mut links = self.links();
         let Some((watch, ears)) = &self.watch else {
@@ -311,9 +326,14 @@ impl Sockets {
         for (ear, rank) in ears.lock().unwrap_or_else(PoisonError::into_inner).iter().zip(1..) {
             all.push(ear.wait(rank, number, watch)?);
         }
-        let combined = combine(all)?;
+        let mut combined = combine(all)?;
         for (link, rank) in links.iter_mut().zip(1..) {
-            send(link, Kind::Data, number, &combined).map_err(|error| lost(rank, &error))?;
+            let part = parts.map_or(&combined[..], |parts| &combined[parts[rank].clone()]);
+            send(link, Kind::Data, number, part).map_err(|error| lost(rank, &error))?;
+        }
+        if let Some(parts) = parts {
+            combined.truncate(parts[0].end);
+            combined.drain(..parts[0].start);
         }
         Ok(combined)
     }
@@ -324,6 +344,30 @@ impl Drop for Sockets {
         // The other side ends as well, which is heard; whoever gives devices back waits for that.
         self.links().iter().for_each(Link::end);
     }
+}
+
+/// The sums of the ranks' numbers, in the order of the ranks.
+fn add_up(all: Vec<Vec<u8>>) -> Result<Vec<u8>> {
+    let mut parts = all.into_iter();
+    let mut sums = parts.next().unwrap_or_default();
+    for (part, rank) in parts.zip(1..) {
+        if part.len() != sums.len() {
+            return Err(diverged(rank));
+        }
+        for (sum, number) in sums.chunks_exact_mut(4).zip(part.chunks_exact(4)) {
+            let [a, b] = [&*sum, number].map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            sum.copy_from_slice(&(a + b).to_le_bytes());
+        }
+    }
+    Ok(sums)
+}
+
+fn take_over(numbers: &mut [f32], bytes: &[u8]) -> Result<()> {
+    if bytes.len() != size_of_val(numbers) {
+        return Err(diverged(0));
+    }
+    bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes);
+    Ok(())
 }
 
 /// A rank whose process or device is gone.
@@ -360,7 +404,7 @@ impl Collective for Sockets {
 
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         // Each message behind its length.
-        let joined = self.exchange(own, |all| {
+        let joined = self.exchange(own, None, |all| {
             let mut joined = Vec::with_capacity(all.iter().map(|bytes| bytes.len() + 8).sum());
             for bytes in all {
                 joined.extend((bytes.len() as u64).to_le_bytes());
@@ -379,7 +423,7 @@ impl Collective for Sockets {
 
     fn tell_first(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut told = Vec::new();
-        self.exchange(own, |all| {
+        self.exchange(own, None, |all| {
             told = all;
             Ok(Vec::new())
         })?;
@@ -387,25 +431,18 @@ impl Collective for Sockets {
     }
 
     fn sum(&self, numbers: &mut [f32]) -> Result<()> {
-        let sums = self.exchange(bytemuck::cast_slice(numbers), |all| {
-            let mut parts = all.into_iter();
-            let mut sums = parts.next().unwrap_or_default();
-            for (part, rank) in parts.zip(1..) {
-                if part.len() != sums.len() {
-                    return Err(diverged(rank));
-                }
-                for (sum, number) in sums.chunks_exact_mut(4).zip(part.chunks_exact(4)) {
-                    let [a, b] = [&*sum, number].map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-                    sum.copy_from_slice(&(a + b).to_le_bytes());
-                }
-            }
-            Ok(sums)
-        })?;
-        if sums.len() != size_of_val(numbers) {
-            return Err(diverged(0));
+        let sums = self.exchange(bytemuck::cast_slice(numbers), None, add_up)?;
+        take_over(numbers, &sums)
+    }
+
+    fn sum_parts(&self, numbers: &mut [f32], parts: &[Range<usize>]) -> Result<()> {
+        let are_parts = parts.len() == self.size && parts.iter().all(|part| numbers.get(part.clone()).is_some());
+        if !are_parts {
+            return Err(diverged(self.rank));
         }
-        bytemuck::cast_slice_mut(numbers).copy_from_slice(&sums);
-        Ok(())
+        let bytes: Vec<_> = parts.iter().map(|part| part.start * 4..part.end * 4).collect();
+        let sums = self.exchange(bytemuck::cast_slice(numbers), Some(&bytes), add_up)?;
+        take_over(&mut numbers[parts[self.rank].clone()], &sums)
     }
 
     fn has_joined(&self) -> bool {
@@ -468,6 +505,13 @@ mod tests {
                 let rank = collective.rank();
                 let mut numbers: Vec<f32> = (0..1000).map(|i| (i * (rank + 1)) as f32).collect();
                 collective.sum(&mut numbers).unwrap();
+                // Of unlike parts each rank learns its own.
+                let parts = [0..10, 10..10, 10..1000];
+                let mut some: Vec<f32> = (0..1000).map(|i| (i * (rank + 1)) as f32).collect();
+                let parts = &parts[3 - size..];
+                collective.sum_parts(&mut some, parts).unwrap();
+                let is_own = |i: usize| parts[rank].contains(&i) && size > 1;
+                assert!((0..1000).all(|i| some[i] == if is_own(i) { numbers[i] } else { (i * (rank + 1)) as f32 }));
                 let own: Vec<usize> = (0..7).filter(|index| (collective as &dyn Collective).owns(*index)).collect();
                 let names = (collective as &dyn Collective).gather_values(format!("rank {rank}")).unwrap();
                 let told = collective.tell_first(&[rank as u8]).unwrap();
@@ -532,6 +576,8 @@ mod tests {
         assert!(results[0]);
         let results = ranks(2, |sockets| sockets.sum(&mut vec![1.0; 3 + sockets.rank()]).is_err());
         assert_eq!(results, [true, true]);
+        let results = ranks(2, |sockets| sockets.sum_parts(&mut [1.0; 3], &[0..2, 2..4]).is_err());
+        assert_eq!(results, [true, true], "a part that there is not");
     }
 
     #[test]

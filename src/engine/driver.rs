@@ -123,6 +123,12 @@ pub trait Driver: Send + Sync + Debug {
         Err(DeviceError::Unusable(String::from("the device has not joined others")))
     }
 
+    /// Replaces f32 numbers by their sums over the processes that joined, for each process those at its place; what stands
+    /// at the others' means nothing then.
+    fn sum_parts_over_ranks(&self, _parts: &[(Pointer, usize)]) -> Result<()> {
+        Err(DeviceError::Unusable(String::from("the device has not joined others")))
+    }
+
     /// Replaces f32 numbers by their sums over the processes that joined.
     fn sum_over_ranks(&self, _at: Pointer, _len: usize) -> Result<()> {
         Err(DeviceError::Unusable(String::from("the device has not joined others")))

@@ -43,16 +43,20 @@ impl GradientSum {
         self.sums.get(index)?.as_deref()
     }
 
+    /// The sums of so many weights.
+    pub fn into_sums(mut self, count: usize) -> impl Iterator<Item = Option<Buffer>> {
+        self.sums.resize_with(count, || None);
+        self.sums.into_iter()
+    }
+
     /// All numbers in a row, tensor after tensor.
     pub fn numbers(&self) -> Vec<f32> {
         self.sums.iter().flatten().flat_map(|sum| sum.iter().copied()).collect()
     }
 
-    /// The Euclidean norm over all tensors, after multiplying by `scale`.
-    pub fn norm(&self, scale: f64) -> f64 {
-        let values = self.sums.iter().flatten();
-        let pieces: Vec<f64> = values.flat_map(|sum| sum.par_chunks(PIECE).map(squares).collect::<Vec<_>>()).collect();
-        pieces.iter().sum::<f64>().sqrt() * scale
+    /// The sums of the squares of pieces of one weight's sum.
+    pub fn squares(&self, index: usize) -> Vec<f64> {
+        self.get(index).map(|sum| sum.par_chunks(PIECE).map(squares).collect()).unwrap_or_default()
     }
 }
 

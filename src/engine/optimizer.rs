@@ -81,8 +81,36 @@ impl<B: Backend> Optimizer<B> {
 
     /// Whether this rank keeps moments of an order of a weight.
     fn has(&self, order: Order, index: usize) -> bool {
-        (order == Order::First || self.matrices[index].is_empty())
-            && self.shares.as_ref().is_none_or(|shares| shares.is_own(index))
+        (order == Order::First || self.matrices[index].is_empty()) && self.is_own(index)
+    }
+
+    /// Whether this rank takes the step of a weight.
+    fn is_own(&self, index: usize) -> bool {
+        self.shares.as_ref().is_none_or(|shares| shares.is_own(index))
+    }
+
+    /// The weights whose steps each rank takes, where these are divided among them.
+    pub fn shares(&self) -> Option<&Shares> {
+        self.shares.as_ref()
+    }
+
+    /// The Euclidean norm of the gradients of all weights, after multiplying by `scale`; every rank learns it, from those of
+    /// which it has the sums.
+    pub fn norm(
+        &self,
+        weights: &Weights<B>,
+        gradients: &B::Gradients,
+        scale: f64,
+        ranks: &dyn Collective,
+    ) -> Result<f64, EngineError> {
+        let own: Vec<usize> = (0..weights.count()).filter(|index| self.is_own(*index)).collect();
+        let mut squares = weights.backend().squares(gradients, &own)?;
+        if let Some(shares) = &self.shares {
+            let mut all: Vec<_> = ranks.gather_values(squares)?.into_iter().map(Vec::into_iter).collect();
+            // In the weights' order, so that the sum has the bits of ranks that know all of them.
+            squares = (0..weights.count()).filter_map(|index| all[shares.owner(index)].next()).collect();
+        }
+        Ok(squares.iter().flatten().sum::<f64>().sqrt() * scale)
     }
 
     /// Takes over what the last step of other ranks made of their shares of the weights, and gives them this one's.
@@ -303,6 +331,7 @@ impl<M: Moments> View for SavedMoment<'_, M> {
 mod tests {
     use super::*;
     use crate::engine::backend::Tensors;
+    use crate::engine::collective::Alone;
     use crate::engine::gradients::GradientSum;
     use crate::engine::model::weights::write_safetensors;
     use crate::job::spec::Masters;
@@ -356,7 +385,8 @@ mod tests {
                 *g = 2.0 * w * (i as f32 + 1.0);
             }
             sum.put(0, taken.values);
-            optimizer.step(&weights, &sum, 1.0, sum.norm(1.0), 0.1).unwrap();
+            let norm = optimizer.norm(&weights, &sum, 1.0, &Alone).unwrap();
+            optimizer.step(&weights, &sum, 1.0, norm, 0.1).unwrap();
         }
         weights.parameters().read(0, <[f32]>::to_vec)
     }

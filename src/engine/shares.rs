@@ -1,6 +1,6 @@
 //! Which of a job's ranks keeps the optimizer's moments of which weights, so that each needs memory for a part of them only
-//! (stage 1 of ZeRO: Rajbhandari et al., arXiv 1910.02054). Each takes the step of its own weights and tells the others the
-//! numbers; sums and steps are those of ranks that keep all, bit for bit.
+//! (stages 1 and 2 of ZeRO: Rajbhandari et al., arXiv 1910.02054). Each learns the sums of the gradients of its own weights,
+//! takes the step of these and tells the others the numbers; sums and steps are those of ranks that keep all, bit for bit.
 
 use std::ops::Range;
 
@@ -42,6 +42,20 @@ impl Shares {
         0..self.size
     }
 
+    /// The rank that keeps the moments of a weight.
+    pub fn owner(&self, place: usize) -> usize {
+        self.owners[place]
+    }
+
+    /// What of the memory is each rank's, where a weight's numbers are in the range that `range_of` says.
+    pub fn parts(&self, range_of: impl Fn(usize) -> Range<usize>) -> Vec<Range<usize>> {
+        let part = |rank| {
+            let start = self.of(rank).map(|place| range_of(place).start).min().unwrap_or(0);
+            start..self.of(rank).map(|place| range_of(place).end).max().unwrap_or(start)
+        };
+        self.ranks().map(part).collect()
+    }
+
     /// The weights of a rank.
     pub fn of(&self, rank: usize) -> impl Iterator<Item = usize> {
         (0..self.owners.len()).filter(move |place| self.owners[*place] == rank)
@@ -68,6 +82,10 @@ mod tests {
                 assert!(len <= 2015 / size + 1000, "{len} of {size}");
             }
         }
+        let place = |index: usize| index * 10..index * 10 + 10;
+        let three = Shares::new(1, 3, &[10; 7], &[0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(three.parts(place), [0..20, 20..50, 50..70]);
+        assert_eq!(Shares::new(0, 2, &[10], &[0]).parts(place), [0..0, 0..10]);
         let even = Shares::new(0, 4, &[100; 8], &[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(even.owners, [0, 0, 1, 1, 2, 2, 3, 3]);
     }

@@ -13,6 +13,7 @@ use super::random::{Purpose, Stream};
 use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::schedule::learning_rate;
+use super::shares::Shares;
 use super::trainer::{Metrics, Trainer};
 use super::visits::Visits;
 use crate::job::event::LogDetail;
@@ -263,7 +264,8 @@ impl<B: Backend> Trainer<'_, B> {
         let (loss, measured) = self.gradient(objective, &batch.sequences, balance, &mut gradients, reporter)?;
         let loss = loss / normalizer;
         let rate = learning_rate(&self.job.spec.optimizer, self.step, self.plan.steps);
-        let norm = self.actor.weights.backend().gradient_norm(&gradients, 1.0 / normalizer)?;
+        self.sum_over_ranks(&mut gradients, self.optimizer.shares())?;
+        let norm = self.optimizer.norm(&self.actor.weights, &gradients, 1.0 / normalizer, self.ranks())?;
         self.check_finite(loss, norm)?;
         self.optimizer.step(&self.actor.weights, &gradients, 1.0 / normalizer, norm, rate)?;
         self.optimizer.spread(&self.actor.weights, self.ranks())?;
@@ -309,8 +311,21 @@ impl<B: Backend> Trainer<'_, B> {
         self.sample.end_step();
     }
 
-    /// The summed loss of the sequences under `objective`, not divided by anything; its gradient is added to
-    /// `gradients`, with `balance` times the sum of what tokens have of the balance of their experts in each layer.
+    /// Adds up gradients over the ranks: all of them, or for each rank those of its share.
+    pub(super) fn sum_over_ranks(
+        &self,
+        gradients: &mut B::Gradients,
+        shares: Option<&Shares>,
+    ) -> Result<(), EngineError> {
+        if self.ranks().size() == 1 {
+            return Ok(());
+        }
+        let weights = &self.actor.weights;
+        weights.backend().sum_over_ranks(weights.parameters(), gradients, shares, self.ranks())
+    }
+
+    /// The summed loss of the sequences under `objective`, not divided by anything; the gradient of this rank's part of them
+    /// is added to `gradients`, with `balance` times the sum of what tokens have of the balance of their experts in each layer.
     pub(super) fn gradient(
         &self,
         objective: &dyn Objective,
@@ -331,10 +346,6 @@ impl<B: Backend> Trainer<'_, B> {
         for batch in self.own_batches(sequences) {
             reporter.check()?;
             own.push(learner.micro_batch(objective, &batch, gradients)?);
-        }
-        if ranks.size() > 1 {
-            let weights = &self.actor.weights;
-            weights.backend().sum_over_ranks(weights.parameters(), gradients, ranks)?;
         }
         let (mut sum, mut measured) = (0.0, Measured::default());
         for (loss, part) in ranks.collect(own)? {

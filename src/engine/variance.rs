@@ -45,6 +45,7 @@ impl<B: Backend> Trainer<'_, B> {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = B::Gradients::default();
                 self.gradient(objective.as_ref(), &all, 0.0, &mut gradient, reporter)?;
+                self.sum_over_ranks(&mut gradient, None)?;
                 let numbers = self.actor.weights.backend().gradient_numbers(&gradient)?;
                 moments.add(&numbers, 1.0 / objective.normalizer(&totals(&all)));
             }

@@ -40,8 +40,8 @@ pub struct Object {
 /// What a signed address lets do.
 #[derive(Clone, Copy, Debug)]
 pub enum Permit {
-    /// `GET`.
-    Read,
+    /// `GET`, of an object of so many bytes.
+    Read { bytes: u64 },
     /// `PUT`, of the whole object.
     Write,
 }

@@ -11,6 +11,7 @@ use super::report::Measurement;
 use super::subject::Subject;
 use crate::engine::backend::Backend;
 use crate::engine::batch::{Sequence, pack};
+use crate::engine::collective::Alone;
 use crate::engine::kernels::attention::BLOCK;
 use crate::engine::learn::Learner;
 use crate::engine::limits::Limits;
@@ -280,7 +281,7 @@ impl<B: Backend> Bench<'_, B> {
         let tokens = sequences.iter().map(|sequence| sequence.completion.len() as f64).sum();
         let scale = 1.0 / objective.normalizer(&StepTotals { tokens, sequences: sequences.len() as f64 });
         let trained = self.subject.decoder.trained();
-        let norm = trained.backend().gradient_norm(&gradients, scale)?;
+        let norm = optimizer.norm(trained, &gradients, scale, &Alone)?;
         ensure!(norm.is_finite(), "the gradient is not finite");
         Ok(optimizer.step(trained, &gradients, scale, norm, LEARNING_RATE)?)
     }

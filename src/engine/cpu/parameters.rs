@@ -310,30 +310,39 @@ impl Training for Cpu {
         Ok(CpuMoments { kind, tensors: begin.into_iter().enumerate().map(of).collect() })
     }
 
-    fn gradient_norm(&self, sums: &GradientSum, scale: f64) -> Result<f64> {
-        Ok(sums.norm(scale))
+    fn squares(&self, sums: &GradientSum, places: &[usize]) -> Result<Vec<Vec<f64>>> {
+        Ok(places.iter().map(|index| sums.squares(*index)).collect())
     }
 
     fn gradient_numbers(&self, sums: &GradientSum) -> Result<Vec<f32>> {
         Ok(sums.numbers())
     }
 
-    fn sum_over_ranks(&self, parameters: &Parameters, sums: &mut GradientSum, ranks: &dyn Collective) -> Result<()> {
+    fn sum_over_ranks(
+        &self,
+        parameters: &Parameters,
+        sums: &mut GradientSum,
+        shares: Option<&Shares>,
+        ranks: &dyn Collective,
+    ) -> Result<()> {
         let count = parameters.weights.len();
         let mut flat = Vec::with_capacity((0..count).map(|index| parameters.len_of(index)).sum());
-        for index in 0..count {
-            match sums.get(index) {
-                Some(sum) => flat.extend_from_slice(sum),
+        let mut places = Vec::with_capacity(count);
+        for (index, sum) in std::mem::take(sums).into_sums(count).enumerate() {
+            let begin = flat.len();
+            match sum {
+                Some(sum) => flat.extend_from_slice(&sum),
                 // A rank without a micro-batch.
-                None => flat.resize(flat.len() + parameters.len_of(index), 0.0),
+                None => flat.resize(begin + parameters.len_of(index), 0.0),
             }
+            places.push(begin..flat.len());
         }
-        ranks.sum(&mut flat)?;
-        let mut rest = &flat[..];
-        for index in 0..count {
-            let (own, behind) = rest.split_at(parameters.len_of(index));
-            rest = behind;
-            sums.put(index, Buffer::copy(own));
+        match shares {
+            Some(shares) => ranks.sum_parts(&mut flat, &shares.parts(|index| places[index].clone()))?,
+            None => ranks.sum(&mut flat)?,
+        }
+        for index in (0..count).filter(|index| shares.is_none_or(|shares| shares.is_own(*index))) {
+            sums.put(index, Buffer::copy(&flat[places[index].clone()]));
         }
         Ok(())
     }

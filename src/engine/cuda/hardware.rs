@@ -378,6 +378,15 @@ impl Driver for Gpu {
     }
 
     #[cfg(feature = "nccl")]
+    fn sum_parts_over_ranks(&self, parts: &[(Pointer, usize)]) -> Result<()> {
+        self.enter()?;
+        match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(ranks) => ranks.sum_parts(parts, self.stream),
+            None => Err(DeviceError::Unusable(String::from("the device has not joined others"))),
+        }
+    }
+
+    #[cfg(feature = "nccl")]
     fn sum_over_ranks(&self, at: Pointer, len: usize) -> Result<()> {
         self.enter()?;
         match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -5,13 +5,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cuda, Memory, THREADS, at};
+use super::{Cuda, Memory, THREADS};
 use crate::engine::backend::Tensors;
 use crate::engine::driver::{Argument, Kind, Pointer, Result};
 use crate::modelfile::architecture::TensorSpec;
 
-/// Blocks that add up squares.
+/// The most blocks that add up the squares of a weight, and the numbers of each of fewer.
 const PARTS: usize = 1024;
+const PIECE: usize = 1 << 14;
 
 /// Where each weight stands.
 #[derive(Debug)]
@@ -156,18 +157,45 @@ impl Flat {
         self.cuda.driver().sum_over_ranks(self.memory.pointer(), self.layout.len())
     }
 
-    /// The sum of all squares.
-    pub fn squares(&self) -> Result<f64> {
-        squares(&self.cuda, self.memory.pointer(), self.layout.len(), PARTS)
+    /// The same for a part of the numbers on each rank.
+    pub fn sum_parts(&self, parts: &[Range<usize>]) -> Result<()> {
+        let parts: Vec<_> = parts.iter().map(|part| (self.at_place(part.start), part.len())).collect();
+        self.cuda.driver().sum_parts_over_ranks(&parts)
+    }
+
+    /// For each of some weights the sums of squares of pieces of its numbers.
+    pub fn squares(&self, places: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let lens = places.iter().map(|index| self.layout.place(*index).len());
+        let blocks: Vec<usize> = lens.map(|len| len.div_ceil(PIECE).clamp(1, PARTS)).collect();
+        let parts = self.cuda.memory(Kind::F64, blocks.iter().sum())?;
+        let mut begin = 0;
+        for (index, blocks) in places.iter().zip(&blocks) {
+            add_squares(&self.cuda, parts.at(begin), (self.at(*index), self.layout.place(*index).len()), *blocks)?;
+            begin += blocks;
+        }
+        let all = self.cuda.download::<f64>(&parts)?;
+        let mut rest = &all[..];
+        Ok(blocks.iter().filter_map(|blocks| rest.split_off(..*blocks).map(<[f64]>::to_vec)).collect())
     }
 }
 
 /// The sum of the squares of numbers, added up by so many blocks.
 pub fn squares(cuda: &Cuda, x: Pointer, len: usize, blocks: usize) -> Result<f64> {
     let parts = cuda.memory(Kind::F64, blocks)?;
-    let arguments = [at(&parts), Argument::Pointer(x), Argument::U64(len as u64), Argument::U32(blocks as u32)];
-    cuda.launch("squares", blocks, THREADS, 0, &arguments)?;
+    add_squares(cuda, parts.pointer(), (x, len), blocks)?;
     Ok(cuda.download::<f64>(&parts)?.iter().sum())
+}
+
+/// Writes what each of so many blocks adds up of the squares of numbers.
+fn add_squares(cuda: &Cuda, sums: Pointer, (x, len): (Pointer, usize), blocks: usize) -> Result<()> {
+    let numbers = [Argument::U64(len as u64), Argument::U32(blocks as u32)];
+    cuda.launch(
+        "squares",
+        blocks,
+        THREADS,
+        0,
+        &[&[Argument::Pointer(sums), Argument::Pointer(x)][..], &numbers].concat(),
+    )
 }
 
 impl Tensors for Flat {

@@ -49,6 +49,19 @@ impl Ranks {
         Ok(())
     }
 
+    /// The same for each process with the numbers at its place, in the order of the stream.
+    pub fn sum_parts(&self, parts: &[(Pointer, usize)], stream: CUstream) -> Result<()> {
+        let (numbers, add) = (sys::ncclDataType_t::ncclFloat32, sys::ncclRedOp_t::ncclSum);
+        nccl::group_start().map_err(failed)?;
+        for (rank, (at, len)) in (0..).zip(parts).filter(|(_, (_, len))| *len > 0) {
+            // Safety: the range was allocated on this device.
+            unsafe { nccl::reduce(*at as *const _, *at as *mut _, *len, numbers, add, rank, self.0, stream.cast()) }
+                .map_err(failed)?;
+        }
+        nccl::group_end().map_err(failed)?;
+        Ok(())
+    }
+
     /// Gives f32 numbers of one process to all of them, in the order of the stream.
     pub fn broadcast(&self, at: Pointer, len: usize, rank: usize, stream: CUstream) -> Result<()> {
         let numbers = sys::ncclDataType_t::ncclFloat32;

@@ -136,9 +136,8 @@ impl Training for Cuda {
         Ok(CudaMoments::new(parameters.cuda(), parameters.master.layout(), kind, begin)?)
     }
 
-    fn gradient_norm(&self, sums: &Gradients, scale: f64) -> Result<f64, EngineError> {
-        let squares = sums.get().map(Flat::squares).transpose()?;
-        Ok(squares.unwrap_or(0.0).sqrt() * scale)
+    fn squares(&self, sums: &Gradients, places: &[usize]) -> Result<Vec<Vec<f64>>, EngineError> {
+        Ok(sums.get().map(|sums| sums.squares(places)).transpose()?.unwrap_or_default())
     }
 
     fn gradient_numbers(&self, sums: &Gradients) -> Result<Vec<f32>, EngineError> {
@@ -149,15 +148,26 @@ impl Training for Cuda {
         &self,
         parameters: &Parameters,
         sums: &mut Gradients,
+        shares: Option<&Shares>,
         ranks: &dyn Collective,
     ) -> Result<(), EngineError> {
         let sums = sums.of(parameters)?;
+        let parts = shares.map(|shares| shares.parts(|index| parameters.master.layout().place(index)));
         if ranks.has_joined() {
-            return Ok(sums.sum_over_ranks()?);
+            return Ok(parts.map_or_else(|| sums.sum_over_ranks(), |parts| sums.sum_parts(&parts))?);
         }
         let mut numbers = sums.numbers()?;
-        ranks.sum(&mut numbers)?;
-        Ok(sums.write_all(&numbers)?)
+        match parts {
+            None => {
+                ranks.sum(&mut numbers)?;
+                Ok(sums.write_all(&numbers)?)
+            }
+            Some(parts) => {
+                ranks.sum_parts(&mut numbers, &parts)?;
+                let own = &parts[ranks.rank()];
+                Ok(sums.write_range(own, &numbers[own.clone()])?)
+            }
+        }
     }
 
     fn order(&self, parameters: &Parameters) -> Vec<usize> {
@@ -169,19 +179,14 @@ impl Training for Cuda {
 
     fn spread(&self, parameters: &Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<(), EngineError> {
         let Parameters { master, copy } = parameters;
-        let range_of = |rank: usize| {
-            let places = || shares.of(rank).map(|index| master.layout().place(index));
-            let start = places().map(|place| place.start).min().unwrap_or(0);
-            start..places().map(|place| place.end).max().unwrap_or(start)
-        };
+        let parts = shares.parts(|index| master.layout().place(index));
         let given = if ranks.has_joined() {
             None
         } else {
-            let own = master.numbers_of(&range_of(shares.rank()))?;
+            let own = master.numbers_of(&parts[shares.rank()])?;
             Some(ranks.gather(bytemuck::cast_slice(&own))?)
         };
-        for rank in shares.ranks() {
-            let range = range_of(rank);
+        for (rank, range) in parts.into_iter().enumerate() {
             match &given {
                 None => master.broadcast(&range, rank)?,
                 Some(given) => {

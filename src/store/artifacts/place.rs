@@ -111,11 +111,12 @@ impl Place {
         }
     }
 
-    /// An address from which whoever has it can read a file for so long, where clients are sent to the bucket.
-    pub async fn signed_address(&self, file: &StoredFile, lasts: Duration) -> Result<Option<String>> {
+    /// An address from which whoever has it can read a file of so many bytes for so long, where clients are sent to the
+    /// bucket.
+    pub async fn signed_address(&self, file: &StoredFile, bytes: u64, lasts: Duration) -> Result<Option<String>> {
         match &self.bucket {
             None => Ok(None),
-            Some(bucket) => bucket.signed(Permit::Read, file.name(), lasts).await,
+            Some(bucket) => bucket.signed(Permit::Read { bytes }, file.name(), lasts).await,
         }
     }
 

@@ -67,7 +67,7 @@ fn optimized_among<B: Backend>(
             let learner = Learner { decoder: &decoder, teacher: None, recompute: false, balance: 0.0, dropout: None };
             learner.micro_batch(objective.as_ref(), &batch, &mut sums).unwrap();
         }
-        let norm = backend.gradient_norm(&sums, 0.1).unwrap();
+        let norm = optimizer.norm(&weights, &sums, 0.1, ranks).unwrap();
         optimizer.step(&weights, &sums, 0.1, norm, 1e-3).unwrap();
         optimizer.spread(&weights, ranks).unwrap();
         if resume && step == 1 {
