@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use anneal::engine::EngineError;
 use anneal::engine::batch::{MicroBatch, Sequence, pack};
+use anneal::engine::collective::Alone;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::gemm::Precision;
 use anneal::engine::learn::{Compared, Learner, Loss};
@@ -135,7 +136,7 @@ fn step(
     let mut gradients = GradientSum::default();
     learner.micro_batch(objective, batch, &mut gradients)?;
     let scale = 1.0 / batch.targets.len() as f64;
-    let norm = gradients.norm(scale);
+    let norm = optimizer.norm(weights, &gradients, scale, &Alone)?;
     optimizer.step(weights, &gradients, scale, norm, 1e-9)?;
     Ok(norm)
 }

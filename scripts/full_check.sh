@@ -23,6 +23,9 @@ scripts/seaweedfs.sh cargo test --locked "${suites[@]}"
 scripts/cluster.sh cargo test --locked "${suites[@]}"
 ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked --test cluster -- --test-threads=1 --nocapture
 
+step "a file above 4 GiB in a bucket"
+ANNEAL_TEST_LARGE=1 scripts/seaweedfs.sh cargo test --locked --lib above_four
+
 step "what thirteen kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 

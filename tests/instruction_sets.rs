@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anneal::engine::batch::{Sequence, pack};
+use anneal::engine::collective::Alone;
 use anneal::engine::gradients::GradientSum;
 use anneal::engine::kernels::codes::Codes;
 use anneal::engine::kernels::form::{Way, way, widen_products};
@@ -57,7 +58,9 @@ fn run(instructions: Instructions, precision: Precision) -> Vec<f32> {
         decoder.logprobs(&hidden, &batch.target_rows, &batch.targets).unwrap().logprobs
     };
     let mut all = logprobs();
-    Optimizer::new(&OptimizerSpec::default(), &weights).step(&weights, &sums, 0.01, sums.norm(0.01), 1e-4).unwrap();
+    let mut optimizer = Optimizer::new(&OptimizerSpec::default(), &weights);
+    let norm = optimizer.norm(&weights, &sums, 0.01, &Alone).unwrap();
+    optimizer.step(&weights, &sums, 0.01, norm, 1e-4).unwrap();
     all.extend(logprobs());
     all
 }
