@@ -1,3 +1,5 @@
+//! Tests of buckets beside an object storage (`scripts/seaweedfs.sh`), and beside one that answers badly.
+
 use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
