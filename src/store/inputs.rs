@@ -63,12 +63,11 @@ pub(super) async fn has_adapters(connection: &mut AnyConnection, model: &str) ->
 /// Refuses to take up a job again that refers to something that was deleted after its end.
 pub(super) async fn check_inputs(connection: &mut AnyConnection, job: JobId) -> Result<()> {
     let gone: Option<String> = sqlx::query_scalar(
-        "select input.id from job_input as input where job_id = $1 and case kind
-             when 'model' then not exists (select 1 from model where id = input.id)
-             when 'checkpoint' then not exists (select 1 from artifact where id = input.id)
-             when 'dataset_version' then not exists (select 1 from dataset_version where id = input.id)
-             when 'rollout_set' then not exists (select 1 from rollout_set where id = input.id)
-             else 0 end
+        "select input.id from job_input as input where job_id = $1 and
+            (kind = 'model' and not exists (select 1 from model where id = input.id)
+             or kind = 'checkpoint' and not exists (select 1 from artifact where id = input.id)
+             or kind = 'dataset_version' and not exists (select 1 from dataset_version where id = input.id)
+             or kind = 'rollout_set' and not exists (select 1 from rollout_set where id = input.id))
          limit 1",
     )
     .bind(job.to_string())

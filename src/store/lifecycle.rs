@@ -334,6 +334,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_job_that_was_cancelled_goes_on_unless_what_it_refers_to_is_gone() {
+        let server = Server::new().await;
+        let job = server.submit(1, Value::Null).await;
+        server.store.cancel_job(job, NOW).await.unwrap();
+        for kind in ["model", "checkpoint", "dataset_version", "rollout_set"] {
+            let mut tx = server.store.begin().await.unwrap();
+            let input = "insert into job_input (job_id, role, kind, id) values ($1, 'model', $2, 'gone')
+                         on conflict (job_id, role, id) do update set kind = excluded.kind";
+            sqlx::query(input).bind(job.to_string()).bind(kind).execute(tx.connection()).await.unwrap();
+            tx.commit().await.unwrap();
+            let refused = server.store.resume_job(job, NOW).await.unwrap_err();
+            assert!(matches!(refused, StoreError::Refused { code: "input_deleted", .. }), "{kind}: {refused:?}");
+        }
+        let other = server.submit(1, Value::Null).await;
+        server.store.cancel_job(other, NOW).await.unwrap();
+        assert_eq!(server.store.resume_job(other, NOW).await.unwrap().status, JobStatus::Queued);
+    }
+
+    #[tokio::test]
     async fn a_job_that_ends_while_it_is_asked_to_pause_has_ended() {
         let server = Server::new().await;
         let job = server.submit(1, Value::Null).await;
