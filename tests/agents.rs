@@ -166,7 +166,7 @@ fn a_client_that_pauses_or_cancels_is_heard_at_once() {
     let asked = Instant::now();
     server.wait_until(&job, |job| job["status"] == "paused");
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
-    server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+    server.resume(&job);
     server.wait_until(&job, |job| job["attempt"] == 2 && job["status"] == "running");
     server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}));
     server.wait_until(&job, |job| job["status"] == "cancelled");

@@ -698,8 +698,7 @@ fn whatever_is_killed_nothing_is_lost_and_no_bit_changes() {
         let ended = server.wait(job);
         // Three kills of its own worker are a job's end, as anywhere.
         if ended["failure"]["kind"] == "poison" {
-            let resumed = server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
-            assert_eq!(resumed.status, 200, "{}", resumed.json());
+            server.resume(job);
         }
         assert_eq!(weights(server, job), expected, "{}", server.job(job));
         attempts += server.job(job)["attempt"].as_u64().unwrap();

@@ -265,7 +265,7 @@ fn whatever_is_killed_each_job_ends_with_its_bits() {
         let done = server.wait(job);
         // Three losses are a job's end, as anywhere.
         if done["failure"]["message"].as_str().is_some_and(|message| message.contains("3 times")) {
-            server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+            server.resume(job);
         }
         assert_eq!(ended(&server, job).1, expected[number % 2]);
         let log = server.get(&format!("/v1/events?type=status&job={job}&limit=200")).json();

@@ -147,7 +147,7 @@ fn a_job_with_divided_moments_rests_and_goes_on_with_other_ranks() {
         job
     };
     let job = rest(&spec);
-    server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+    server.resume(&job);
     let done = server.wait(&job);
     assert_eq!((&done["attempt"], weights(&server, &done).1), (&json!(2), expected));
 
@@ -163,7 +163,7 @@ fn a_job_with_divided_moments_rests_and_goes_on_with_other_ranks() {
     long["train"]["steps"] = json!(100_000);
     let others = [server.submit(&long), server.submit(&long)];
     others.iter().for_each(|job| drop(server.wait_until(job, |job| job["status"] == "running")));
-    server.post(&format!("/v1/jobs/{job}/resume"), &json!({}));
+    server.resume(&job);
     let done = server.wait(&job);
     others.iter().for_each(|job| drop(server.post(&format!("/v1/jobs/{job}/cancel"), &json!({}))));
     let attempts = server.get(&format!("/v1/jobs/{job}/attempts")).json();

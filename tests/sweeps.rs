@@ -131,7 +131,7 @@ fn a_sweep_rests_goes_on_and_ends_when_it_is_told_to() {
     assert_eq!((&paused["status"], &paused["counts"]["active"]), (&json!("paused"), &json!(2)));
     // A trial that a client has begin, and rest, is the client's from then on.
     let own = made["trials"][5]["job"].as_str().unwrap();
-    server.post(&format!("/v1/jobs/{own}/resume"), &json!({}));
+    server.resume(own);
     server.post(&format!("/v1/jobs/{own}/pause"), &json!({}));
     let rests = |sweep: &Value| sweep["counts"]["paused"] == 1 && sweep["counts"]["waiting"] == 3;
     until(&server, &made, rests);

@@ -346,7 +346,8 @@ impl<'a, B: Backend> Actor<'a, B> {
                 self.quick = None;
                 let own = &self.weights;
                 let mut read = |spec: &TensorSpec| Ok(own.parameters().read(own.index(&spec.name)?, <[f32]>::to_vec));
-                (Weights::of_tensors(&backend, &config, config.tensors(), usage, &mut read)?, None)
+                let mut quick = || Weights::of_tensors(&backend, &config, config.tensors(), usage, &mut read);
+                (own.wholly(spec.collective.as_ref(), &mut quick)?, None)
             }
         };
         let (bf16, longest) = (kernels::gemm::Precision::Bf16, spec.longest(&config));

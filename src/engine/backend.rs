@@ -572,6 +572,12 @@ pub trait Training: Storage {
     /// After a step of the optimizer that every rank took for its share of the weights: takes over those of the others.
     fn spread(&self, parameters: &Self::Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<()>;
 
+    /// Of ranks with shares: lets go of what only the optimizer's step of weights of others reads, where passes read copies.
+    fn divide(&self, parameters: &Self::Parameters, shares: &Shares) -> Result<()>;
+
+    /// Takes it back from the others (all-gather), which all do together.
+    fn unite(&self, parameters: &Self::Parameters, shares: &Shares, ranks: &dyn Collective) -> Result<()>;
+
     /// The given step of the optimizer, which may use the gradients up; weights without moments stay as they are. A weight without gradient is an internal error,
     /// because every weight takes part in every forward pass.
     fn update(

@@ -118,8 +118,8 @@ pub trait Driver: Send + Sync + Debug {
         Ok(false)
     }
 
-    /// Gives f32 numbers of one of the processes that joined to all of them.
-    fn broadcast(&self, _at: Pointer, _len: usize, _rank: usize) -> Result<()> {
+    /// Gives bytes of one of the processes that joined to all of them.
+    fn broadcast(&self, _at: Pointer, _bytes: usize, _rank: usize) -> Result<()> {
         Err(DeviceError::Unusable(String::from("the device has not joined others")))
     }
 

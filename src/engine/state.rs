@@ -107,7 +107,8 @@ impl<B: Backend> Trainer<'_, B> {
         self.actor.weights.backend().end_phase();
         Draft::write(&self.checkpoint_directory(), actor.manifest(ArtifactKind::Training, self.step), |folder| {
             let dir = &folder.path().to_owned();
-            folder.note(self.weights_file(), self.actor.weights.save_as_kept(&dir.join(self.weights_file()))?);
+            let (weights, path) = (&self.actor.weights, dir.join(self.weights_file()));
+            folder.note(self.weights_file(), weights.wholly(self.ranks(), || weights.save_as_kept(&path))?);
             let (optimizer_steps, tensors) = self.optimizer.state(&self.actor.weights);
             folder.note(OPTIMIZER, write_safetensors(&dir.join(OPTIMIZER), tensors)?);
             self.actor.weights.backend().check()?;
@@ -137,8 +138,9 @@ impl<B: Backend> Trainer<'_, B> {
         })
     }
 
-    /// Gives rank 0 this rank's part of the optimizer's state, while it writes a training checkpoint.
-    pub(super) fn send_moments(&self) -> Result<(), EngineError> {
+    /// Gives rank 0 this rank's part of the weights and of the optimizer's state, while it writes a training checkpoint.
+    pub(super) fn send_state(&self) -> Result<(), EngineError> {
+        self.actor.weights.wholly(self.ranks(), || Ok(()))?;
         let folder = &self.job.actor.directory;
         // Written to the disk first, so that there is memory for one tensor of it at a time.
         // In a folder, as everything that an attempt leaves unfinished, which the next one removes.

@@ -254,6 +254,17 @@ impl<B: Backend> Trainer<'_, B> {
         if self.evaluations.last().is_none_or(|e| e.step != steps) {
             self.evaluate_and_report(reporter)?;
         }
+        let model = self.actor.weights.wholly(self.ranks(), || self.publish(reporter))?;
+        Ok(model.map(|model| Outcome {
+            before: self.evaluations.first().filter(|e| asked_before && e.step == 0).cloned(),
+            after: self.evaluations.last().filter(|e| e.step == steps).cloned(),
+            report: self.report.clone(),
+            model,
+        }))
+    }
+
+    /// Writes and publishes what the job leaves, if this rank does that, and says which model it is.
+    fn publish(&self, reporter: &mut dyn Reporter) -> Result<Option<Saved>, EngineError> {
         if !self.ranks().is_first() {
             return Ok(None);
         }
@@ -265,12 +276,7 @@ impl<B: Backend> Trainer<'_, B> {
         }
         let model = self.export()?;
         reporter.artifact(&model)?;
-        Ok(Some(Outcome {
-            before: self.evaluations.first().filter(|e| asked_before && e.step == 0).cloned(),
-            after: self.evaluations.last().filter(|e| e.step == steps).cloned(),
-            report: self.report.clone(),
-            model,
-        }))
+        Ok(Some(model))
     }
 
     /// Whether the last step of a round was taken, but its end was interrupted.
@@ -353,7 +359,7 @@ impl<B: Backend> Trainer<'_, B> {
 
     pub(super) fn save_and_report(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         if !self.ranks().is_first() {
-            return if self.optimizer.is_sharded() { self.send_moments() } else { Ok(()) };
+            return if self.optimizer.is_sharded() { self.send_state() } else { Ok(()) };
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
         // One is on its way at a time.
@@ -375,7 +381,7 @@ impl<B: Backend> Trainer<'_, B> {
         // The ranks that have the state only together must know whether the first one wants their parts.
         let is_saved = if self.optimizer.is_sharded() { self.ranks().first_says(is_saved)? } else { is_saved };
         if !self.ranks().is_first() {
-            return if self.optimizer.is_sharded() && !is_saved { self.send_moments() } else { Ok(()) };
+            return if self.optimizer.is_sharded() && !is_saved { self.send_state() } else { Ok(()) };
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
         let draft = if is_saved { None } else { Some(self.draft()?) };

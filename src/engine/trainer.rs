@@ -123,8 +123,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             Some(teacher) => Some(load_teacher(teacher, job.spec.teacher_sha256(), &actor)?),
             None => None,
         };
-        let ranks = job.actor.collective.as_ref();
-        let optimizer = Optimizer::new(&job.spec.optimizer, &actor.weights).among(&actor.weights, ranks);
+        let optimizer = optimizer(job, &actor)?;
         let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
             MicroBatchTokens::Tokens(count) => count as usize,
             // What is free depends on those beside it, and placement has counted on no more.
@@ -361,6 +360,17 @@ fn check_tokens(groups: &[RolloutGroup], vocabulary: usize) -> Result<(), Engine
         code: "rollouts_from_another_model",
         detail: String::from("the rollout set holds tokens outside the model's vocabulary; it is another model's"),
     })
+}
+
+/// An optimizer that has taken no step; ranks that divide its state keep their parts of the weights alone as well.
+fn optimizer<B: Backend>(job: &Job, actor: &Actor<B>) -> Result<Optimizer<B>, EngineError> {
+    let (weights, ranks) = (&actor.weights, job.actor.collective.as_ref());
+    let optimizer = Optimizer::new(&job.spec.optimizer, weights).among(weights, ranks);
+    // What an adapter trains is little, and its lengths are measured after each step.
+    if let (Some(shares), None) = (optimizer.shares(), &job.spec.adapter) {
+        weights.divide(shares)?;
+    }
+    Ok(optimizer)
 }
 
 /// Loads the model to distil from, which must have the student's tokens, and the weights that it was submitted with. What

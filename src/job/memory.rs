@@ -226,11 +226,12 @@ pub fn of_training(
     let pass = Pass { recompute, precision, frozen: adapter.is_some(), magnitudes, teacher, entropy };
     // A device computes in bf16 with a copy of the weights.
     let copied = if machine.panels || train.precision == Precision::F32 { 0 } else { trained.saturating_mul(2) };
+    // With it, each of several devices needs no more of the weights than its share.
+    let divided = if copied > 0 && adapter.is_none() { shards } else { 1 };
     let need = MemoryNeed {
         program: program(shape, machine),
-        model: masters
-            .bytes(trained)
-            .saturating_add(share(moments.bytes(trained, with_one), shape, shards))
+        model: share(masters.bytes(trained), NUMBER, shape, divided)
+            .saturating_add(share(moments.bytes(trained, with_one), 2 * NUMBER, shape, shards))
             .saturating_add(copied)
             .saturating_add(frozen),
         base,
@@ -256,10 +257,11 @@ fn head_before(shape: &Shape, precision: Precision) -> u64 {
     if precision == Precision::F32 && head <= MEASURED_HEAD { head.saturating_mul(4) } else { 0 }
 }
 
-/// The largest share of moments that a device of several has: a weight's are on one of them, and the largest is the embedding.
-fn share(moments: u64, shape: &Shape, shards: u32) -> u64 {
-    let embedding = shape.vocab_size.saturating_mul(shape.hidden_size).saturating_mul(8);
-    if shards < 2 { moments } else { (moments / u64::from(shards)).saturating_add(embedding / 2).min(moments) }
+/// The largest share that a device of several has of what has at most so many bytes for a number: a weight's are on one of
+/// them, and the largest is the embedding.
+fn share(all: u64, bytes: u64, shape: &Shape, shards: u32) -> u64 {
+    let embedding = shape.vocab_size.saturating_mul(shape.hidden_size).saturating_mul(bytes);
+    if shards < 2 { all } else { (all / u64::from(shards)).saturating_add(embedding / 2).min(all) }
 }
 
 /// What a job needs that samples and trains nothing.

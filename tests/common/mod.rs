@@ -252,6 +252,12 @@ impl Server {
         }
     }
 
+    /// Lets a job that rests, or has ended without success, go on.
+    pub fn resume(&self, id: &str) {
+        let answer = self.post(&format!("/v1/jobs/{id}/resume"), &json!({}));
+        assert_eq!(answer.status, 200, "{}", answer.json());
+    }
+
     /// Waits until `condition` holds for a job.
     pub fn wait_until(&self, id: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;

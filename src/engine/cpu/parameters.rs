@@ -376,6 +376,15 @@ impl Training for Cpu {
         Ok(())
     }
 
+    fn divide(&self, _parameters: &Parameters, _shares: &Shares) -> Result<()> {
+        // Passes read what is trained.
+        Ok(())
+    }
+
+    fn unite(&self, _parameters: &Parameters, _shares: &Shares, _ranks: &dyn Collective) -> Result<()> {
+        Ok(())
+    }
+
     fn update(
         &self,
         parameters: &Parameters,

@@ -369,10 +369,10 @@ impl Driver for Gpu {
     }
 
     #[cfg(feature = "nccl")]
-    fn broadcast(&self, at: Pointer, len: usize, rank: usize) -> Result<()> {
+    fn broadcast(&self, at: Pointer, bytes: usize, rank: usize) -> Result<()> {
         self.enter()?;
         match &*self.ranks.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(ranks) => ranks.broadcast(at, len, rank, self.stream),
+            Some(ranks) => ranks.broadcast(at, bytes, rank, self.stream),
             None => Err(DeviceError::Unusable(String::from("the device has not joined others"))),
         }
     }

@@ -60,12 +60,26 @@ impl Layout {
         first..first + len
     }
 
+    /// Where the vectors stand.
+    pub fn vectors(&self) -> Range<usize> {
+        self.ends[1]..self.ends[2]
+    }
+
+    /// What of a range are matrices, and what vectors.
+    pub fn split(&self, range: &Range<usize>) -> [Range<usize>; 2] {
+        let end = self.ends[1];
+        [range.start.min(end)..range.end.min(end), range.start.max(end)..range.end.max(end)]
+    }
+
     /// Matrices of layers, other matrices, and vectors.
     pub fn ranges(&self) -> [Range<usize>; 3] {
         let [of_layers, matrices, all] = self.ends;
         [0..of_layers, of_layers..matrices, matrices..all]
     }
 }
+
+/// The address and the bytes of numbers that stand side by side.
+pub type Piece = (Pointer, usize);
 
 /// One f32 number for each number of the weights, or of some that stand side by side.
 #[derive(Debug)]
@@ -96,6 +110,16 @@ impl Flat {
         &self.layout
     }
 
+    /// The numbers of the layout that it has.
+    pub fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    /// Where numbers of the layout lie.
+    pub fn piece(&self, range: &Range<usize>) -> Piece {
+        (self.at_place(range.start), range.len() * Kind::F32.bytes())
+    }
+
     /// Whether it has the numbers of a weight.
     pub fn has(&self, index: usize) -> bool {
         self.range.contains(&self.layout.places[index].0)
@@ -121,21 +145,9 @@ impl Flat {
         self.cuda.driver().upload(self.memory.pointer(), bytemuck::cast_slice(values))
     }
 
-    /// The numbers of a range of the layout.
-    pub fn numbers_of(&self, range: &Range<usize>) -> Result<Vec<f32>> {
-        let mut values = vec![0.0_f32; range.len()];
-        self.cuda.driver().download(self.at_place(range.start), bytemuck::cast_slice_mut(&mut values))?;
-        Ok(values)
-    }
-
     /// Takes over the numbers of a range of the layout.
     pub fn write_range(&self, range: &Range<usize>, values: &[f32]) -> Result<()> {
         self.cuda.driver().upload(self.at_place(range.start), bytemuck::cast_slice(values))
-    }
-
-    /// Gives the numbers of a range that a rank has to all of them, on the devices.
-    pub fn broadcast(&self, range: &Range<usize>, rank: usize) -> Result<()> {
-        self.cuda.driver().broadcast(self.at_place(range.start), range.len(), rank)
     }
 
     /// One weight's numbers; zeros when they cannot be read, which is remembered.

@@ -62,11 +62,14 @@ impl Ranks {
         Ok(())
     }
 
-    /// Gives f32 numbers of one process to all of them, in the order of the stream.
-    pub fn broadcast(&self, at: Pointer, len: usize, rank: usize, stream: CUstream) -> Result<()> {
-        let numbers = sys::ncclDataType_t::ncclFloat32;
+    /// Gives bytes of one process to all of them, in the order of the stream.
+    pub fn broadcast(&self, at: Pointer, bytes: usize, rank: usize, stream: CUstream) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let kind = sys::ncclDataType_t::ncclUint8;
         // Safety: the range was allocated on this device.
-        unsafe { nccl::broadcast(at as *const _, at as *mut _, len, numbers, rank as i32, self.0, stream.cast()) }
+        unsafe { nccl::broadcast(at as *const _, at as *mut _, bytes, kind, rank as i32, self.0, stream.cast()) }
             .map_err(failed)?;
         Ok(())
     }

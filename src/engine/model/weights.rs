@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, RwLockWriteGuard};
 
 use half::bf16;
 use safetensors::tensor::{Metadata, TensorInfo};
@@ -11,9 +11,11 @@ use safetensors::{Dtype, View};
 
 use super::reader::{Reader, Safetensors};
 use crate::engine::backend::{Backend, Source, Storage, Tensors, Training, Usage};
+use crate::engine::collective::Collective;
 use crate::engine::cpu::{Cpu, Values};
 use crate::engine::digested::{DigestedFile, FileDigest};
 use crate::engine::error::EngineError;
+use crate::engine::shares::Shares;
 use crate::job::spec::{Masters, WeightDtype};
 use crate::modelfile::Inspection;
 use crate::modelfile::architecture::{Part, TensorSpec};
@@ -32,6 +34,8 @@ pub struct Weights<B: Storage = Cpu> {
     masters: Masters,
     backend: Arc<B>,
     parameters: B::Parameters,
+    /// Of ranks that divide what only the optimizer reads.
+    shares: OnceLock<Shares>,
 }
 
 impl Weights {
@@ -108,7 +112,27 @@ impl<B: Training> Weights<B> {
         tensors.sort();
         let parameters = backend.parameters(config, &specs, purpose, source)?;
         let masters = if let Usage::Training(masters) = purpose { masters } else { Masters::F32 };
-        Ok(Self { config: config.clone(), tensors, specs, masters, backend: Arc::clone(backend), parameters })
+        let (config, backend, shares) = (config.clone(), Arc::clone(backend), OnceLock::new());
+        Ok(Self { config, tensors, specs, masters, backend, parameters, shares })
+    }
+
+    /// Keeps of what only the optimizer reads this rank's share alone; [`Self::wholly`] has all of it for a time.
+    pub fn divide(&self, shares: &Shares) -> Result<(), EngineError> {
+        self.backend.divide(&self.parameters, self.shares.get_or_init(|| shares.clone()))
+    }
+
+    /// Does what reads or writes down every number, for which ranks that have divided them put them together: all ranks call
+    /// it at the same time.
+    pub fn wholly<T>(
+        &self,
+        ranks: &dyn Collective,
+        work: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let Some(shares) = self.shares.get() else { return work() };
+        self.backend.unite(&self.parameters, shares, ranks)?;
+        let done = work()?;
+        self.backend.divide(&self.parameters, shares)?;
+        Ok(done)
     }
 
     /// Where the numbers are.

@@ -61,6 +61,9 @@ fn optimized_among<B: Backend>(
     let weights = Arc::clone(decoder.trained());
     let new = || Optimizer::new(&spec, &weights).among(&weights, ranks);
     let (mut optimizer, objective) = (new(), objective(json!({"type": "sft"})));
+    if let Some(shares) = optimizer.shares() {
+        weights.divide(shares).unwrap();
+    }
     for step in 0..3 {
         let mut sums = B::Gradients::default();
         for batch in pack(&sequences()[step..step + 3], 1000) {
@@ -81,7 +84,7 @@ fn optimized_among<B: Backend>(
         }
     }
     let path = folder.join(format!("model-{}.safetensors", ranks.rank()));
-    weights.save(&path, WeightDtype::F32).unwrap();
+    weights.wholly(ranks, || weights.save(&path, WeightDtype::F32)).unwrap();
     let saved = load_safetensors(&[path]).unwrap();
     (0..weights.count()).map(|index| saved[weights.name(index)].values.clone()).collect()
 }
@@ -120,15 +123,20 @@ fn muon_beside_a_frozen_model_is_that_of_the_cpu() {
     }
 }
 
-/// What two devices end with that divide the moments.
-fn divided(kind: OptimizerKind, state: MomentState, resume: bool) -> [Vec<Vec<f32>>; 2] {
+/// Two ranks that can talk to each other.
+fn pair() -> [Sockets; 2] {
     let (one, other) = UnixStream::pair().unwrap();
     let watch = Watch { patience: Duration::from_secs(60), look: Arc::new(|| None), leave: Arc::new(|| ()) };
-    let ranks = [Sockets::hub(vec![Link::Near(one)], watch).unwrap(), Sockets::spoke(1, 2, Link::Near(other))];
+    [Sockets::hub(vec![Link::Near(one)], watch).unwrap(), Sockets::spoke(1, 2, Link::Near(other))]
+}
+
+/// What two devices end with that divide moments, and masters.
+fn divided(precision: Precision, how: (OptimizerKind, MomentState), resume: bool) -> [Vec<Vec<f32>>; 2] {
+    let ranks = pair();
     let folder = tempfile::tempdir().unwrap();
     let run = |ranks: &Sockets| {
-        let backend = device(Precision::F32);
-        optimized_among((&backend, whole), (kind, state), resume, (ranks, folder.path()))
+        let backend = device(precision);
+        optimized_among((&backend, whole), how, resume, (ranks, folder.path()))
     };
     std::thread::scope(|scope| {
         let threads = ranks.each_ref().map(|ranks| scope.spawn(|| run(ranks)));
@@ -138,16 +146,40 @@ fn divided(kind: OptimizerKind, state: MomentState, resume: bool) -> [Vec<Vec<f3
 
 #[test]
 fn devices_that_divide_the_moments_end_as_one_that_keeps_all() {
-    for kind in [OptimizerKind::Adamw, OptimizerKind::Muon] {
+    for (precision, kind) in [
+        (Precision::F32, OptimizerKind::Adamw),
+        (Precision::F32, OptimizerKind::Muon),
+        (Precision::Bf16, OptimizerKind::Adamw),
+        (Precision::Bf16, OptimizerKind::Muon),
+    ] {
         // Where a device keeps fewer bits, blocks and the places that rounding depends on are those of its share.
         for (state, near) in [(MomentState::F32, 0.0), (MomentState::Bf16, 1e-3), (MomentState::Int8, 1e-2)] {
-            let wanted = optimized((&device(Precision::F32), whole), (kind, state), false);
-            let [got, other] = divided(kind, state, false);
-            assert!(got == other, "both have the same weights, {kind:?} {state:?}");
+            let how = (kind, state);
+            let wanted = optimized((&device(precision), whole), how, false);
+            let [got, other] = divided(precision, how, false);
+            assert!(got == other, "both have the same weights, {precision:?} {how:?}");
             for (got, wanted) in got.iter().zip(&wanted) {
-                assert!(distance(got, wanted) <= near, "{kind:?} {state:?}: off by {}", distance(got, wanted));
+                assert!(distance(got, wanted) <= near, "{precision:?} {how:?}: off by {}", distance(got, wanted));
             }
-            assert!(divided(kind, state, true)[1] == got, "{kind:?} {state:?} go on with the same bits");
+            assert!(divided(precision, how, true)[1] == got, "{precision:?} {how:?} go on with the same bits");
         }
     }
+}
+
+#[test]
+fn ranks_that_divide_weights_keep_a_part_of_the_masters_each() {
+    let spec = OptimizerSpec { sharded: true, ..OptimizerSpec::default() };
+    let kept = |precision: Precision, ranks: &Sockets| {
+        let decoder = whole(&device(precision));
+        let weights = decoder.trained();
+        let optimizer = Optimizer::new(&spec, weights).among(weights, ranks);
+        weights.divide(optimizer.shares().unwrap()).unwrap();
+        weights.parameters().masters().range().clone()
+    };
+    let ranks = pair();
+    let [first, second] = ranks.each_ref().map(|ranks| kept(Precision::Bf16, ranks));
+    assert_eq!((first.start, first.end), (0, second.start));
+    assert!(!first.is_empty() && !second.is_empty(), "{first:?} and {second:?}");
+    // Where passes read the masters themselves, everyone has them.
+    assert_eq!(kept(Precision::F32, &ranks[1]), 0..second.end);
 }
