@@ -277,16 +277,22 @@ pub(super) async fn hold(connection: &mut AnyConnection, job: JobId, names: &[St
     Ok(())
 }
 
-/// The hosts on which something could start: a device is free, or shared, or has the name `$1`.
-macro_rules! open_hosts {
-    () => {
+/// Columns of the devices on which something could start: they are free, or shared, or have the name `$1`.
+macro_rules! open_devices {
+    ($columns:literal) => {
         concat!(
-            "with open_host as
-                (select host from device where status = 'idle' union select host from device where name = $1 union
-                 select d.host from job j join holding h on h.job_id = j.id join device d on d.name = h.device
+            "with open_device as
+                (select ",
+            $columns,
+            " from device where status = 'idle' union select ",
+            $columns,
+            " from device where name = $1 union select ",
+            $columns,
+            " from device where name in
+                (select h.device from job j join holding h on h.job_id = j.id
                  where j.base is not null and j.status in ",
             held!(),
-            ") "
+            ")) "
         )
     };
 }
@@ -308,32 +314,49 @@ macro_rules! slots_from {
 
 /// The jobs that hold devices.
 macro_rules! holders_from {
-    ($from:literal) => {
+    ($($from:tt)*) => {
         concat!(
             "select h.device, j.id, j.memory_bytes, j.base, j.base_bytes, j.crashes, j.step, j.steps, a.started_at,
                     a.first_step
              from ",
-            $from,
+            $($from)*,
             " join job j on j.id = h.job_id left join attempt a on a.job_id = j.id and a.number = j.attempt order by j.id"
         )
     };
 }
 
-/// The devices as placement sees them. A worker that asks for a job on `asking` waits for one; it is told of no hosts on
-/// which nothing could start: a large fleet is busy but for a few devices, and every claim looks at them.
+/// The devices as placement sees them. A worker that asks for a job on `asking` waits for one; it is told of no devices that
+/// make no difference to it: a large fleet is busy but for a few, and every claim looks at them.
 pub(super) async fn slots(connection: &mut AnyConnection, asking: Option<&str>, now: Timestamp) -> Result<Vec<Slot>> {
-    const ON_SEVERAL: &str = "select 1 from job where status = 'queued' and hosts > 1 limit 1";
+    const WAITING: &str = "select exists (select 1 from job where status = 'queued' and hosts > 1) as on_several,
+                                  exists (select 1 from job where status = 'queued' and devices > 1) as is_wide";
     const SLOTS: &str = slots_from!("device d");
-    const OPEN_SLOTS: &str = concat!(open_hosts!(), slots_from!("open_host o join device d on d.host = o.host"));
     const HOLDERS: &str = holders_from!("holding h");
-    const OPEN_HOLDERS: &str = concat!(
-        open_hosts!(),
-        holders_from!("open_host o join device d on d.host = o.host join holding h on h.device = d.name")
+    const OF_OPEN_HOSTS: &str =
+        concat!(open_devices!("host"), slots_from!("open_device o join device d on d.host = o.host"));
+    const HOLDERS_THERE: &str = concat!(
+        open_devices!("host"),
+        holders_from!("open_device o join device d on d.host = o.host join holding h on h.device = d.name")
     );
-    // A job on several hosts also keeps what is free where nothing could start.
-    let on_several = sqlx::query(ON_SEVERAL).fetch_optional(&mut *connection).await?.is_some();
+    const OPEN: &str =
+        concat!(open_devices!("name, host, number, status, memory_total, memory_free"), slots_from!("open_device d"));
+    const SHARERS: &str = holders_from!(
+        "(select device, job_id from holding where device = $1 union
+          select own.device, own.job_id from job sharer join holding own on own.job_id = sharer.id
+          where sharer.base is not null and sharer.status in ",
+        held!(),
+        ") h"
+    );
+    let waiting = sqlx::query(WAITING).fetch_one(&mut *connection).await?;
+    let on_several = flag(&waiting, "on_several")?;
+    // A job on several devices also keeps those that are free beside others of their host which will be, and one on several
+    // hosts also what is free where nothing could start.
     let narrow = asking.is_some() && !on_several;
-    let (slots, holders) = if narrow { (OPEN_SLOTS, OPEN_HOLDERS) } else { (SLOTS, HOLDERS) };
+    let (slots, holders) = match (narrow, flag(&waiting, "is_wide")?) {
+        (false, _) => (SLOTS, HOLDERS),
+        (true, true) => (OF_OPEN_HOSTS, HOLDERS_THERE),
+        (true, false) => (OPEN, SHARERS),
+    };
     let name = asking.unwrap_or_default();
     let attended_since = now.0 - ATTENDED_MILLISECONDS;
     let rows = sqlx::query(slots).bind(name).bind(attended_since).fetch_all(&mut *connection).await?;

@@ -79,6 +79,7 @@ migrations! {
     "0048_webhook_formats",
     "0049_suites",
     "0050_programs",
+    "0051_wide_jobs",
 }
 
 /// What sqlx calls this database.

@@ -98,7 +98,7 @@ pub use audit::{AuditChain, AuditEntry};
 pub use bucket::BucketAddress;
 pub use copy::CopiedTable;
 pub use datasets::{DatasetRow, DatasetVersionRow};
-pub use depot::{Depot, Object, Permit, Reader, blocking, write_in_pieces};
+pub use depot::{Depot, Object, Permit, Piece, Reader, blocking, write_in_pieces};
 pub use derived::{Origin, Verification};
 pub use devices::DeviceRow;
 pub use error::{Result, StoreError};

@@ -25,7 +25,7 @@ use reqwest::Method;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::io::StreamReader;
 
-use super::depot::{Depot, Object, Permit, Reader, write_in_pieces};
+use super::depot::{Depot, Object, Permit, Piece, Reader, write_in_pieces};
 use super::{Result, StoreError};
 use crate::job::Timestamp;
 
@@ -210,20 +210,19 @@ impl Depot for Bucket {
     async fn get(&self, name: &str, file: &Path) -> Result<()> {
         let first = self.object_size(name).await?;
         let size = if first == self.largest { self.size_with_rest(name).await? } else { first };
-        let piece = |range| {
+        let bring = |mut piece: Piece| {
             let store = Arc::clone(&self.store);
-            let objects = self.cut(name, range, first);
+            let objects = self.cut(name, piece.range(), first);
             async move {
-                let mut pieces = Vec::with_capacity(objects.len());
                 for (key, range) in objects {
-                    let piece = store.get_range(&key, range).await;
-                    pieces.push(piece.map_err(|error| refused("reading", key.as_ref(), error))?);
+                    let bytes = store.get_range(&key, range).await;
+                    let bytes = bytes.map_err(|error| refused("reading", key.as_ref(), error))?;
+                    piece.write(bytes).await.map_err(|e| StoreError::io("writing", file, e))?;
                 }
-                // Few lie in two objects.
-                Ok(if pieces.len() == 1 { pieces.remove(0) } else { pieces.concat().into() })
+                Ok(piece)
             }
         };
-        write_in_pieces(file, size, piece).await
+        write_in_pieces(file, size, bring).await
     }
 
     async fn range(&self, name: &str, first: u64, length: u64) -> Result<Reader> {

@@ -17,7 +17,7 @@ use super::client::{Client, away};
 use crate::job::WorkerId;
 use crate::job::agent::{FileList, ReceivedFile};
 use crate::job::digest::sha256_of;
-use crate::store::{Depot, Object, Permit, Reader, Result, StoreError, blocking, write_in_pieces};
+use crate::store::{Depot, Object, Permit, Piece, Reader, Result, StoreError, blocking, write_in_pieces};
 
 /// Larger files go in pieces of this size.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -100,15 +100,18 @@ impl Depot for ServerDepot {
 
     async fn get(&self, name: &str, file: &Path) -> Result<()> {
         let path = self.path("file", &[("path", name)]);
-        let piece = |range: Range<u64>| {
+        let bring = |mut piece: Piece| {
             let (client, path) = (Arc::clone(&self.client), path.clone());
             async move {
-                let count = range.end - range.start;
-                let bytes = client.range(&path, range.start, count).await?.bytes().await.map_err(away)?;
-                if bytes.len() as u64 == count { Ok(bytes) } else { Err(Client::strange(&path)) }
+                let Range { start, end } = piece.range();
+                let mut answer = client.range(&path, start, end - start).await?;
+                while let Some(bytes) = answer.chunk().await.map_err(away)? {
+                    piece.write(bytes).await.map_err(|e| StoreError::io("writing", file, e))?;
+                }
+                if piece.range().is_empty() { Ok(piece) } else { Err(Client::strange(&path)) }
             }
         };
-        write_in_pieces(file, self.size(name).await?, piece).await
+        write_in_pieces(file, self.size(name).await?, bring).await
     }
 
     async fn range(&self, name: &str, first: u64, length: u64) -> Result<Reader> {
