@@ -166,6 +166,18 @@ fn a_suite_is_run_by_its_name_shown_as_a_table_and_gates() {
     let run = |model: &str| program.json(&["suites", "run", "small", "--model", model, "--wait"]);
     let (scratch, tiny) = (run("builtin:arith-scratch"), run("builtin:arith-tiny"));
     assert_eq!((&scratch["status"], &tiny["status"]), (&json!("succeeded"), &json!("succeeded")), "{tiny}");
+    // A job whose model is evaluated when it is there, once for the job.
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(1);
+    spec["objective"]["rounds"] = json!(1);
+    let spec = program.file("job.json", &spec.to_string());
+    let submit = ["run", &spec, "--suite", "small", "--idempotency-key", "nightly"];
+    let [job, again] = [(); 2].map(|()| program.json(&submit));
+    assert_eq!((&job["status"], &job["suite_run"]["status"]), (&json!("succeeded"), &json!("succeeded")), "{job}");
+    assert_eq!(job["suite_run"]["model"], job["result"]["checkpoint"]);
+    assert_eq!(again["suite_run"]["id"], job["suite_run"]["id"]);
+    let unknown = program.run(&["run", &spec, "--suite", "large"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(1), ""), "no job without its suite: {}", unknown.err);
     let results = program.text(&["suites", "results", "small"]);
     assert!(
         results.contains("SUMS") && results.contains("builtin:arith-scratch") && results.contains('\u{b1}'),

@@ -82,7 +82,7 @@ fn attended(instructions: Instructions) -> Vec<f32> {
     narrow
 }
 
-/// Products of bf16 with factors as numbers and as codes, of few rows and of many, with ends that fill no word, no tile and no
+/// Products with factors as numbers and as codes, of few rows and of many, with ends that fill no word, no tile and no
 /// panel.
 fn products(precision: Precision) -> Vec<f32> {
     let numbers: Vec<f32> = (0..300 * 203).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
@@ -144,6 +144,41 @@ fn a_product_is_the_same_however_its_left_factor_lies() {
             }
         }
         assert!(all.iter().all(|out| *out == all[0]), "{precision:?} differs");
+    }
+}
+
+/// A panel gives the same alone, beside others of its factor, with which it may be taken two at a time, and beside other factors.
+#[test]
+fn a_panel_is_the_same_alone_and_beside_others() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let numbers: Vec<f32> = (0..350 * 300).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
+    for (rows, depth) in [(48, 130), (49, 1), (49, 128), (50, 300), (174, 129), (347, 200)] {
+        let left = Left::rows(View::new(&numbers[..rows * depth], depth), Precision::F32);
+        let panels = |columns: usize, first: usize| {
+            Panels::transposed(&[&numbers[first * depth..][..columns * depth]], depth, Precision::F32)
+        };
+        let codes = Codes::of_matrix(&numbers[..70 * depth], depth);
+        let (one, two) = (panels(96, 0), panels(141, 96));
+        let all = [Right::Panels(&one), Right::Codes(&codes, Precision::F32), Right::Panels(&two)];
+        let product = |right: &[Right<'_>], columns: usize| {
+            let mut out = vec![0.25; rows * columns];
+            product_into(&left, right, Strip::whole(&mut out, columns), true);
+            out
+        };
+        let whole = product(&all, 96 + 70 + 141);
+        let check = |part: Vec<f32>, first: usize| {
+            let columns = part.len() / rows;
+            for (row, part) in whole.chunks(96 + 70 + 141).zip(part.chunks(columns)) {
+                assert_eq!(row[first..][..columns], *part, "{rows} rows of {depth}, columns from {first} on");
+            }
+        };
+        check(product(&all[1..2], 70), 96);
+        for first in [0, 32, 64] {
+            check(product(&[Right::Panels(&panels(32, first))], 32), first);
+        }
+        for (first, columns) in [(0, 32), (32, 32), (64, 32), (96, 32), (128, 13)] {
+            check(product(&[Right::Panels(&panels(columns, 96 + first))], columns), 96 + 70 + first);
+        }
     }
 }
 
@@ -214,6 +249,10 @@ fn every_instruction_set_computes_the_same() {
         }
         assert!(set > best || (restrict(set), products(Precision::Bf16Tiled)) == (set, tiled.clone()), "{set:?} tiled");
     }
+    let of_f32 =
+        [Instructions::Avx2, Instructions::Avx512].map(|set| (restrict(set) == set).then(|| products(Precision::F32)));
+    assert!(of_f32.iter().flatten().all(|got| of_f32[0].as_ref() == Some(got)), "products of f32 differ");
+    restrict(best);
     let taken = trial::choose();
     let has_choice = best == Instructions::Avx512Bf16 || tiles::are_there();
     assert!(taken.iter().all(|way| *way == Way::Widened) || has_choice, "{taken:?}");

@@ -159,6 +159,8 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
         zero_spread: set.rewards.then_some(0.0),
         whole_distribution: set.spec["sampling"]["temperature"] == 1.0,
         max_step: set.max_step,
+        entropy_sum: None,
+        cut: None,
     };
     let path = store.files().job(job).join("rollouts");
     std::fs::create_dir_all(&path).unwrap();
@@ -359,6 +361,54 @@ fn the_frontier_shows_what_a_set_can_teach() {
     assert_refused(&url, &json!({"beta": 1}), "/beta", "unknown_field");
     let answer = server().post(&path(&SHARED.unscored, "/frontier"), &json!({}));
     assert_eq!((answer.status, answer.problem().as_str()), (422, "no_rewards"));
+}
+
+#[test]
+fn advice_ranks_objectives_by_what_a_set_says() {
+    let ask = |set: &str, request: Value| {
+        let answer = server().post(&path(set, "/advice"), &request);
+        assert_eq!(answer.status, 200, "{}", answer.json());
+        answer.json()
+    };
+    let named = |advice: &Value, name: &str| {
+        let all = advice["suggestions"].as_array().unwrap();
+        all.iter().find(|suggestion| suggestion["name"] == name).unwrap().clone()
+    };
+    let advice = ask(&SHARED.ready, json!({}));
+    assert_eq!((&advice["object"], &advice["rollout_set"]), (&json!("advice"), &json!(SHARED.ready)), "{advice}");
+    assert_eq!((&advice["measured"]["solve_rate"], &advice["measured"]["tokens"]), (&json!(0.5), &json!(2.0)));
+    assert_eq!(advice["measured"]["entropy"], Value::Null, "a set of before it was kept");
+    // No answer was seen twice, so that sampling anew is said to do more than what is stored.
+    assert_eq!(advice["suggestions"][0]["name"], "grpo", "{advice}");
+    // What is said of an objective is a job that is accepted.
+    let bolt = named(&advice, "bolt");
+    assert_eq!((&bolt["spec"]["rollouts"]["from"], &bolt["completions_per_step"]), (&json!(SHARED.ready), &json!(0.0)));
+    let mut spec = small_spec();
+    for (section, value) in bolt["spec"].as_object().unwrap() {
+        spec[section] = value.clone();
+    }
+    let answer = server().post("/v1/jobs?dry_run=preflight", &spec);
+    assert_eq!(answer.status, 200, "{}", answer.json());
+
+    // Completions of a later step: what corrects for them is said to learn from them.
+    let late = ask(&SHARED.late, json!({}));
+    let [of_late, of_fresh] = [&late, &advice].map(|advice| named(advice, "p3o"));
+    assert!(of_late["score"].as_i64() > of_fresh["score"].as_i64(), "{late}");
+    assert_eq!((&of_late["spec"]["rollouts"]["from"], &late["measured"]["max_step"]), (&json!(SHARED.late), &json!(3)));
+    assert_eq!(named(&late, "bolt")["spec"]["rollouts"], Value::Null);
+
+    let answer = server().post(&path(&SHARED.unscored, "/advice"), &json!({}));
+    assert_eq!((answer.status, answer.problem().as_str()), (422, "no_rewards"));
+    let answer = server().post(&path(&SHARED.failed, "/advice"), &json!({}));
+    assert_eq!((answer.status, answer.problem().as_str()), (409, "rollout_set_not_ready"));
+    let url = path(&SHARED.ready, "/advice");
+    assert_refused(&url, &json!({"teacher": "gpt"}), "/teacher", "unknown_teacher");
+    for teacher in ["builtin:arith-scratch", "/etc"] {
+        assert_refused(&url, &json!({"teacher": teacher}), "/teacher", "unknown_teacher");
+    }
+    let taught = named(&ask(&SHARED.ready, json!({"teacher": MODEL})), "vopd");
+    assert_eq!((&taught["score"], &taught["spec"]["objective"]["teacher"]), (&json!(2), &json!(MODEL)), "{taught}");
+    assert_refused(&url, &json!({"steps": 5}), "/steps", "unknown_field");
 }
 
 #[test]

@@ -113,7 +113,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ("api", &[
         // Requests and answers.
         "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "unread", "etag", "labels", "deleted", "lines", "feed", "tail",
-        "download", "archive", "verifiable", "imports", "templates", "resolve", "row_source", "resources",
+        "download", "archive", "verifiable", "imports", "templates", "resolve", "teacher", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress", "trace",
         // Handlers.
@@ -138,8 +138,8 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
     (
         "crates",
         r"\butoipa\b",
-        &["src/api", "src/job/agent", "src/job/device"],
-        "only the API describes what it says, and what agents say to it",
+        &["src/api", "src/job/agent", "src/job/device", "src/objective/advice"],
+        "only the API describes what it says, and what it says in plain numbers or to agents",
     ),
     (
         "crates",

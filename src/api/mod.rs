@@ -62,6 +62,7 @@ mod strangers;
 mod suites;
 mod sweeps;
 mod tail;
+pub mod teacher;
 pub mod templates;
 mod trace;
 mod unread;
@@ -285,6 +286,7 @@ fn inputs_and_artifacts() -> Routes {
         .of(Kind::Downloads, routes!(rollout_sets::rollouts::list_rollouts))
         .of(Kind::Downloads, routes!(rollout_sets::file::download_rollout_set_file))
         .of(Kind::Asks, routes!(rollout_sets::frontier::frontier))
+        .of(Kind::Asks, routes!(rollout_sets::advice::advice))
         .of(Kind::MakesJob, routes!(rollout_sets::regrade::regrade_rollout_set))
         .of(Kind::Downloads, routes!(checkpoints::archive::download_checkpoint_archive))
         .of(Kind::Downloads, routes!(rollout_sets::archive::download_rollout_set_archive))

@@ -1,6 +1,7 @@
 //! The commands of the program: one file a command, one folder a group that has several. Most are clients of the public
 //! API; what those share lies in `client`, `remote` and `output`.
 
+mod advise;
 mod agent;
 mod assignment;
 mod audit;
@@ -168,6 +169,8 @@ enum Command {
     Sweeps(sweeps::Args),
     /// Show what a rollout set can teach at each temperature, as a table and a plot
     Frontier(frontier::Args),
+    /// Rank the objectives by what a rollout set says for and against each
+    Advise(advise::Args),
     /// List the machines that run jobs, and how they are
     Hosts(hosts::Args),
     /// Give a machine no new jobs; those that it runs go on
@@ -213,7 +216,7 @@ enum Command {
 }
 
 /// Commands that are clients of the API, and nothing else.
-const CLIENTS: [&str; 31] = [
+const CLIENTS: [&str; 32] = [
     "ui",
     "login",
     "logout",
@@ -234,6 +237,7 @@ const CLIENTS: [&str; 31] = [
     "suites",
     "sweeps",
     "frontier",
+    "advise",
     "devices",
     "hosts",
     "cordon",
@@ -302,6 +306,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Suites(args) => suites::run(&config, &args),
         Command::Sweeps(args) => sweeps::run(&config, &args),
         Command::Frontier(args) => frontier::run(&config, &args),
+        Command::Advise(args) => advise::run(&config, &args),
         Command::Devices(args) => devices::run(&config, &args),
         Command::Hosts(args) => hosts::run(&config, &args),
         Command::Cordon(args) => hosts::cordon(&config, &args),

@@ -17,6 +17,7 @@ use super::jobs::wait::deadline;
 use super::output::{Fields, Output, member, printable, size};
 use super::remote::RemoteArgs;
 use super::spec_file::{parse, read_text, settle_paths, upload_data};
+use super::suites;
 use crate::config::Config;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -24,13 +25,14 @@ use crate::config::Config;
   anneal run job.json --wait
   anneal run job.json --set /train/steps=50 --set /name=short --wait --timeout 3600
   anneal run job.json --download model        wait, then fetch the finished model and check it
+  anneal run job.json --suite finals          wait, then evaluate the finished model on a suite
   anneal run job.json --dry-run               what it would do and need; makes nothing
   anneal run job.json --idempotency-key \"$CI_PIPELINE_ID\" --wait --json
                                               one job however often the step is repeated
 
 Exit codes: 0 succeeded (or submitted, without --wait), 10 the job's gate failed, 20 failed,
 21 the spec was refused, 30 cancelled, 40 paused, 50 --timeout passed, 130 interrupted (the job
-goes on), 1 anything else.")]
+goes on), 1 anything else. With --suite those of `anneal suites run --wait` follow on success.")]
 pub struct Args {
     /// The job spec, a JSON, YAML or TOML file, or - for JSON on standard input; data sets in it may be files of this
     /// machine (`./rows.jsonl`), which are uploaded once
@@ -50,10 +52,13 @@ pub struct Args {
     /// Download the finished model into this folder (implies --wait)
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
+    /// Evaluate the finished model on this suite, by name or id, once for each job, and wait for that too (implies --wait)
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<String>,
     /// Make nothing, and say what would be made: `validate` checks the spec, `preflight` also tries the first rows and
     /// estimates what the job needs. Data of this machine is uploaded all the same
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "preflight",
-          require_equals = true, conflicts_with_all = ["wait", "timeout", "download"])]
+          require_equals = true, conflicts_with_all = ["wait", "timeout", "download", "suite"])]
     dry_run: Option<DryRun>,
     #[command(flatten)]
     remote: RemoteArgs,
@@ -74,6 +79,8 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         };
         settle_paths(&args.spec, &mut spec)?;
         args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
+        // Before the data and the job, which may take hours.
+        let suite = args.suite.as_ref().map(|suite| suites::id_of(client, suite)).transpose()?;
         upload_data(client, &mut spec)?;
         if let Some(how) = args.dry_run {
             return dry_run(client, output, how, &spec);
@@ -82,13 +89,19 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
             Ok(job) => job,
             Err(error) => return refused(output, error),
         };
-        submitted(client, output, args, &job)
+        submitted(client, output, args, suite.as_deref(), &job)
     })
 }
 
-fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyhow::Result<ExitCode> {
+fn submitted(
+    client: &Client,
+    output: Output,
+    args: &Args,
+    suite: Option<&str>,
+    job: &Value,
+) -> anyhow::Result<ExitCode> {
     let id = job["id"].as_str().context("the server's answer has no job id")?;
-    let wait = args.wait || args.timeout.is_some() || args.download.is_some();
+    let wait = args.wait || args.timeout.is_some() || args.download.is_some() || args.suite.is_some();
     if !wait {
         output.answer(job, || format!("{id}\n"));
         if !output.json {
@@ -102,7 +115,8 @@ fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyho
         super::output::print(&format!("{id}\n"));
     }
     detach_on_interrupt(job);
-    let (mut job, outcome) = follow_visibly(client, job, deadline(args.timeout))?;
+    let deadline = deadline(args.timeout);
+    let (mut job, outcome) = follow_visibly(client, job, deadline)?;
     if let (Some(target), Outcome::Over, Some(checkpoint)) =
         (&args.download, outcome, job["result"]["checkpoint"].as_str())
     {
@@ -115,10 +129,31 @@ fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyho
         eprintln!("{} downloaded to {} and checked", size(Some(bytes)), target.display());
         job["download"] = json!({"directory": target, "bytes": bytes, "files": files});
     }
+    let code = conclude(&job, outcome, output);
+    let succeeded = matches!(outcome, Outcome::Over) && job["status"] == "succeeded";
+    let ran = suite.filter(|_| succeeded).map(|suite| suites::after(client, output, suite, id, deadline));
+    if let Some(Ok((run, _))) = &ran {
+        job["suite_run"] = run.clone();
+    }
     if output.json {
         output.answer(&job, String::new);
     }
-    Ok(conclude(&job, outcome, output))
+    match (suite, ran) {
+        // What a job did not reach counts before what its model reaches elsewhere.
+        (_, Some(Ok((_, of_suite)))) if code == ExitCode::SUCCESS => Ok(ExitCode::from(of_suite)),
+        (_, Some(Err(error))) if code == ExitCode::SUCCESS => Err(error),
+        (_, Some(Err(error))) => {
+            eprintln!("error: the suite: {error:#}");
+            Ok(code)
+        }
+        (Some(suite), None) => {
+            eprintln!(
+                "the suite was not begun; `anneal suites run {suite} --model ft:{id}` runs it when the job has succeeded"
+            );
+            Ok(code)
+        }
+        _ => Ok(code),
+    }
 }
 
 fn dry_run(client: &Client, output: Output, how: DryRun, spec: &Value) -> anyhow::Result<ExitCode> {

@@ -12,7 +12,7 @@ use super::exit;
 use super::interrupt::on_interrupt;
 use super::jobs::describe::interval;
 use super::jobs::wait::deadline;
-use super::output::{Fields, Output, Table, age, member};
+use super::output::{Fields, Output, Table, age, member, print};
 use super::remote::{PageArgs, RemoteArgs, items, tell_more};
 use super::spec_file;
 use crate::config::Config;
@@ -151,7 +151,7 @@ fn path(suite: &str, part: &str) -> String {
 }
 
 /// The id of a suite, which changes take alone.
-fn id_of(client: &Client, suite: &str) -> anyhow::Result<String> {
+pub fn id_of(client: &Client, suite: &str) -> anyhow::Result<String> {
     Ok(member(&client.get(&path(suite, ""))?, "/id"))
 }
 
@@ -197,21 +197,50 @@ fn run_suite(client: &Client, output: Output, args: &RunArgs) -> anyhow::Result<
     body.extend(args.priority.map(|priority| (String::from("priority"), json!(priority))));
     let key = args.idempotency_key.as_deref();
     let mut run = client.post_once(&path(&id_of(client, &args.suite)?, "/runs"), &Value::Object(body), key)?;
-    let id = member(&run, "/id");
     let mut code = 0;
     if args.wait || args.timeout.is_some() {
-        on_interrupt(format!("the evaluations go on; look at them with `anneal suites results {}`", args.suite));
-        (run, code) = wait(client, output, run, deadline(args.timeout))?;
+        (run, code) = wait(client, output, run, &args.suite, deadline(args.timeout))?;
     }
     output.answer(&run, || reached(&run));
-    if code == exit::TIMED_OUT && !output.json {
-        eprintln!("the time is up and {id} goes on; look at it with `anneal suites results {}`", args.suite);
-    }
     Ok(ExitCode::from(code))
 }
 
-/// Looks at a run until it is over, and says how it ended by an exit code.
-fn wait(client: &Client, output: Output, mut run: Value, deadline: Option<Instant>) -> anyhow::Result<(Value, u8)> {
+/// Evaluates what a finished job has made on the suite with this id, once however often it is asked; and how that ended.
+pub fn after(
+    client: &Client,
+    output: Output,
+    suite: &str,
+    job: &str,
+    deadline: Option<Instant>,
+) -> anyhow::Result<(Value, u8)> {
+    let body = json!({"model": format!("ft:{job}")});
+    let run = client.post_once(&path(suite, "/runs"), &body, Some(&format!("{job}/{suite}")))?;
+    let (run, code) = wait(client, output, run, suite, deadline)?;
+    if !output.json {
+        print(&reached(&run));
+    }
+    Ok((run, code))
+}
+
+/// Looks at a run of a suite until it is over, and says how it ended by an exit code.
+fn wait(
+    client: &Client,
+    output: Output,
+    run: Value,
+    suite: &str,
+    deadline: Option<Instant>,
+) -> anyhow::Result<(Value, u8)> {
+    on_interrupt(format!("the evaluations go on; look at them with `anneal suites results {suite}`"));
+    let (run, code) = look(client, output, run, deadline)?;
+    if code == exit::TIMED_OUT && !output.json {
+        let id = member(&run, "/id");
+        eprintln!("the time is up and {id} goes on; look at it with `anneal suites results {suite}`");
+    }
+    Ok((run, code))
+}
+
+/// Looks until it is over, or the time is up.
+fn look(client: &Client, output: Output, mut run: Value, deadline: Option<Instant>) -> anyhow::Result<(Value, u8)> {
     let path = format!("/v1/suite-runs/{}", escape(&member(&run, "/id")));
     let mut told = None;
     loop {

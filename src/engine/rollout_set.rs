@@ -12,6 +12,7 @@ use super::actor::ActorSpec;
 use super::artifact::{self, Saved};
 use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
+use crate::job::inference::FinishReason;
 use crate::job::rollout_set::{GROUPS_FILE, PART_DIGEST, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE, TIMES_FILE};
 use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary};
 use crate::objective::frontier::ScoredGroup;
@@ -93,6 +94,8 @@ impl Writer {
             lines: BufWriter::new(file),
             scored: Vec::new(),
             summary: RolloutSummary {
+                entropy_sum: Some(0.0),
+                cut: Some(0),
                 whole_distribution: spec.sampling.is_whole() && spec.begins_at_model(),
                 ..RolloutSummary::default()
             },
@@ -111,6 +114,8 @@ impl Writer {
                 .map_err(|e| EngineError::io("writing", &self.path, e))?;
             self.summary.tokens += line.tokens.len() as u64;
             self.reward_sum += line.reward.unwrap_or_default();
+            self.summary.entropy_sum = self.summary.entropy_sum.map(|sum| sum + line.entropy_sum);
+            self.summary.cut = self.summary.cut.map(|count| count + u64::from(line.finish == FinishReason::Length));
         }
         self.seconds.extend(group.rollouts.iter().map(|rollout| rollout.verify_seconds));
         self.summary.groups += 1;

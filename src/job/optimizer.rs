@@ -41,8 +41,9 @@ pub struct OptimizerSpec {
     /// What the weights themselves are kept in while all of them are trained.
     #[serde(skip_serializing_if = "are_f32")]
     pub masters: Masters,
-    /// Whether each of a job's devices keeps the moments of a part of the weights only (stage 1 of ZeRO, arXiv 1910.02054).
-    /// The job is then saved at the end of a step when it is to rest.
+    /// Whether each of a job's devices keeps the moments of a part of the weights only, and of their gradients' sums
+    /// (stages 1 and 2 of ZeRO, arXiv 1910.02054), and on GPUs with `train.precision: "bf16"` of the f32 weights. The job
+    /// is then saved at the end of a step when it is to rest.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sharded: bool,
 }

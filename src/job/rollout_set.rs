@@ -221,4 +221,22 @@ pub struct RolloutSummary {
     pub whole_distribution: bool,
     /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from the model itself.
     pub max_step: u64,
+    /// Sum over all tokens of the entropy of the model's distribution at temperature 1, in nats; none in sets of before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entropy_sum: Option<f64>,
+    /// Completions that ended at the most tokens or the end of the context; none in the same sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<u64>,
+}
+
+impl RolloutSummary {
+    /// Mean entropy of a token, in nats.
+    pub fn entropy(&self) -> Option<f64> {
+        self.entropy_sum.map(|sum| sum / self.tokens.max(1) as f64)
+    }
+
+    /// The share of completions that were cut off.
+    pub fn cut_off(&self) -> Option<f64> {
+        self.cut.map(|count| count as f64 / self.rollouts.max(1) as f64)
+    }
 }

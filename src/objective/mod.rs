@@ -8,6 +8,7 @@
 //! in the list of kinds and one `pub mod`.
 
 pub mod advantage;
+pub mod advice;
 pub mod bolt;
 pub mod fade;
 pub mod frontier;

@@ -2308,6 +2308,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/rollout-sets/{id}/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advise on what to train with
+         * @description Ranks the objectives by what is measured on the set: whether the completions of a prompt differ in reward, how many prompts
+         *     never or always succeed, how far on the policy was that sampled, how much the model wavers, and whether there is a teacher. Every reason
+         *     names its number and its weight; `spec` is what to set in a job, and `unknown` what would matter and is not known. Nothing
+         *     is sampled or trained. Send `{}` without a teacher.
+         */
+        post: operations["advise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rollout-sets/{id}/archive": {
         parameters: {
             query?: never;
@@ -3356,6 +3379,148 @@ export interface components {
         AdvantageWeightedSettings: {
             /** Format: double */
             lambda: number;
+        };
+        /** @description What a set says for and against each objective. */
+        Advice: {
+            measured: components["schemas"]["AdviceMeasured"];
+            /** @description The best first; those of equal score in a fixed order; last those that a reason of -3 speaks against. */
+            suggestions: components["schemas"]["AdviceSuggestion"][];
+            settings: components["schemas"]["AdviceSetting"][];
+            /** @description What would matter and is not known. */
+            unknown: string[];
+        };
+        /** @description What a set says for and against each objective. */
+        AdviceAnswer: components["schemas"]["Advice"] & {
+            /** @constant */
+            object: "advice";
+            rollout_set: string;
+        };
+        /** @description What was measured on a set, beside its frontier. */
+        AdviceMeasured: components["schemas"]["AdviceRecorded"] & {
+            /** @description Prompts. */
+            groups: number;
+            completions: number;
+            /**
+             * Format: double
+             * @description Completions per prompt, on average.
+             */
+            group_size: number;
+            /**
+             * Format: double
+             * @description Completions with a reward of at least 0.5, as a share of a group, averaged over the groups.
+             */
+            solve_rate: number;
+            /**
+             * Format: double
+             * @description Groups with at least one of them.
+             */
+            pass_at_group: number;
+            /**
+             * Format: double
+             * @description Groups whose rewards are all below 0.5, and all at least 0.5.
+             */
+            all_fail: number;
+            /** Format: double */
+            all_pass: number;
+            /**
+             * Format: double
+             * @description Groups whose rewards are all equal.
+             */
+            zero_spread: number;
+            /**
+             * Format: double
+             * @description Standard deviation of the mean rewards of groups whose rewards differ: how much such prompts differ in difficulty,
+             *     without what chance makes of it.
+             */
+            difficulty_spread: number;
+            /** @description Whether a reward is neither 0 nor 1. */
+            graded: boolean;
+            /**
+             * Format: double
+             * @description Good-Turing estimate of the probability of answers that were not seen.
+             */
+            unseen_answers: number;
+        };
+        /** @description A reason for an objective, or against it. */
+        AdviceReason: {
+            /**
+             * Format: int32
+             * @description From -3, which puts it behind all that have no such reason, to 3.
+             */
+            weight: number;
+            /** @description One sentence. */
+            message: string;
+        };
+        /** @description What a set's summary and its job say. */
+        AdviceRecorded: {
+            /**
+             * Format: double
+             * @description Tokens of a completion, on average.
+             */
+            tokens: number;
+            /**
+             * Format: double
+             * @description Completions that ended at `max_new_tokens` or the end of the context, as a share; null for sets that were made
+             *     before this was counted.
+             */
+            cut_off?: number | null;
+            /**
+             * Format: double
+             * @description Entropy of the model at a token, in nats, on average; null for the same sets.
+             */
+            entropy?: number | null;
+            /**
+             * Format: int64
+             * @description Most optimizer steps that the sampling policy had taken.
+             */
+            max_step: number;
+            /** @description Whether every token was drawn from the model's own distribution. */
+            whole_distribution: boolean;
+            /**
+             * Format: double
+             * @description Seconds of a device for each completion, sampled and judged; null when the set's job did more than that.
+             */
+            seconds_per_completion?: number | null;
+        };
+        /** @description What is known beside the set. */
+        AdviceRequest: {
+            /** @description A model of this server that is good at the task, as in a job's `model`; it must read text in the same tokens as the set's. */
+            teacher?: string | null;
+        };
+        /** @description A setting that the numbers speak for, whatever the objective. */
+        AdviceSetting: {
+            /**
+             * @description Where it is in a spec, as a JSON pointer.
+             * @example /sampling/max_new_tokens
+             */
+            pointer: string;
+            message: string;
+        };
+        /** @description An objective, or a published setting of one. */
+        AdviceSuggestion: {
+            /**
+             * @description The objective's name, or a preset's.
+             * @example bolt
+             */
+            name: string;
+            /**
+             * Format: int32
+             * @description The sum of the weights.
+             */
+            score: number;
+            reasons: components["schemas"]["AdviceReason"][];
+            /** @description What to set in a job's spec, beside its model, data and verifier. */
+            spec: components["schemas"]["JsonObject"];
+            /**
+             * Format: double
+             * @description Completions that are sampled for a step.
+             */
+            completions_per_step: number;
+            /**
+             * Format: double
+             * @description Seconds of a device that sampling and judging them takes; training comes on top. Null where it was not measured.
+             */
+            sampling_seconds_per_step?: number | null;
         };
         /** @description How the terms of a step's tokens become one number. */
         Aggregation: "token_mean" | "sequence_mean" | components["schemas"]["AggregationConstant"];
@@ -7892,8 +8057,9 @@ export interface components {
             /** @description What the weights themselves are kept in while all of them are trained. */
             masters?: components["schemas"]["Masters"];
             /**
-             * @description Whether each of a job's devices keeps the moments of a part of the weights only (stage 1 of ZeRO, arXiv 1910.02054).
-             *     The job is then saved at the end of a step when it is to rest.
+             * @description Whether each of a job's devices keeps the moments of a part of the weights only, and of their gradients' sums
+             *     (stages 1 and 2 of ZeRO, arXiv 1910.02054), and on GPUs with `train.precision: "bf16"` of the f32 weights. The job
+             *     is then saved at the end of a step when it is to rest.
              */
             sharded?: boolean;
         };
@@ -8838,6 +9004,16 @@ export interface components {
              * @description Most optimizer steps that a sampling policy had taken: 0 when all completions come from what the job started from.
              */
             max_step: number;
+            /**
+             * Format: double
+             * @description Entropy of the model at a token, in nats, on average; null for sets that were made before it was kept.
+             */
+            entropy?: number | null;
+            /**
+             * Format: double
+             * @description Completions that ended at `max_new_tokens` or the end of the context, as a share; null for the same sets.
+             */
+            cut_off?: number | null;
         };
         /** @description Stored completions: kept for later, or used instead of sampling. */
         RolloutSpec: {
@@ -19837,6 +20013,91 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    advise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rollout set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdviceRequest"];
+            };
+        };
+        responses: {
+            /** @description As asked for */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceAnswer"];
+                };
+            };
+            /** @description Not JSON. Codes: `nul_character`, `invalid_json`, `invalid_parameter`, `invalid_idempotency_key`, `invalid_last_event_id`, `body_incomplete`, `upload_incomplete`, `invalid_form`, `invalid_request`, `unsupported_parameter`, `context_length_exceeded`, `token_unknown`, `prompt_empty` */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such rollout set. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such teacher on this server, or it does not fit; or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -22,7 +22,6 @@ pub(super) mod resolve;
 pub mod resume;
 pub mod rollouts;
 mod stored_rollouts;
-mod teacher;
 mod tensorboard;
 pub mod update;
 pub mod verify_resume;

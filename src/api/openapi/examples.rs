@@ -49,6 +49,7 @@ pub fn requests() -> Vec<(&'static str, &'static str, &'static str, &'static str
             "The temperatures that are looked at by default",
             json!({}),
         ),
+        ("/v1/rollout-sets/{id}/advice", "post", "alone", "Without a teacher", json!({})),
         (
             "/v1/verifiers",
             "post",

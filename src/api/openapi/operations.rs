@@ -19,6 +19,7 @@ const NAMES: &[(&str, &str)] = &[
     ("job_metrics", "get_job_metrics"),
     ("job_checkpoints", "list_job_checkpoints"),
     ("frontier", "compute_frontier"),
+    ("advice", "advise"),
 ];
 
 /// Parameters that take the words of a component: operation, parameter, component.

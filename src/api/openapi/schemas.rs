@@ -33,6 +33,11 @@ const NAMES: &[(&str, &str)] = &[
     ("Candidate", "CandidateDevice"),
     ("Columns", "DatasetColumns"),
     ("Coverage", "FrontierCoverage"),
+    ("Measured", "AdviceMeasured"),
+    ("Recorded", "AdviceRecorded"),
+    ("Suggestion", "AdviceSuggestion"),
+    ("Reason", "AdviceReason"),
+    ("Setting", "AdviceSetting"),
     ("Schedule", "LearningRateSchedule"),
     ("Part", "ChatContentPart"),
 ];

@@ -103,7 +103,7 @@ pub async fn frontier(
 }
 
 /// Refuses a set that has no rewards, or too many to look at at once.
-fn scored(content: Content<RolloutSummary>) -> Result<Content<RolloutSummary>, Problem> {
+pub(super) fn scored(content: Content<RolloutSummary>) -> Result<Content<RolloutSummary>, Problem> {
     let refuse = |code, detail: String| Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail));
     if content.summary.reward_mean.is_none() {
         return refuse(
@@ -120,7 +120,7 @@ fn scored(content: Content<RolloutSummary>) -> Result<Content<RolloutSummary>, P
     }
 }
 
-fn read_groups(file: impl Read) -> io::Result<Vec<ScoredGroup>> {
+pub(super) fn read_groups(file: impl Read) -> io::Result<Vec<ScoredGroup>> {
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)

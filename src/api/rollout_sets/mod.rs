@@ -1,6 +1,7 @@
 //! Rollout sets: stored completions with their scores and log-probabilities, to browse, to analyse, to download and to
 //! learn from.
 
+pub mod advice;
 pub mod archive;
 pub mod create;
 pub mod delete;
@@ -78,13 +79,18 @@ pub struct Summary {
     pub whole_distribution: bool,
     /// Most optimizer steps that a sampling policy had taken: 0 when all completions come from what the job started from.
     pub max_step: u64,
+    /// Entropy of the model at a token, in nats, on average; null for sets that were made before it was kept.
+    pub entropy: Option<f64>,
+    /// Completions that ended at `max_new_tokens` or the end of the context, as a share; null for the same sets.
+    pub cut_off: Option<f64>,
 }
 
 impl From<RolloutSummary> for Summary {
     fn from(summary: RolloutSummary) -> Self {
-        let RolloutSummary { groups, rollouts, tokens, reward_mean, zero_spread, whole_distribution, max_step } =
+        let (entropy, cut_off) = (summary.entropy(), summary.cut_off());
+        let RolloutSummary { groups, rollouts, tokens, reward_mean, zero_spread, whole_distribution, max_step, .. } =
             summary;
-        Self { groups, rollouts, tokens, reward_mean, zero_spread, whole_distribution, max_step }
+        Self { groups, rollouts, tokens, reward_mean, zero_spread, whole_distribution, max_step, entropy, cut_off }
     }
 }
 

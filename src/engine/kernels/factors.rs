@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::buffer::Buffer;
-use super::codes::Codes;
+use super::codes::{Codes, Steps};
 use super::form;
 pub use super::lanes::PANEL;
 pub use super::packing::{Number, View};
@@ -197,6 +197,78 @@ impl Kept {
             Self::Panels(_) => None,
             Self::Codes(codes) => Some(codes),
         }
+    }
+}
+
+/// A right factor as products read it.
+#[derive(Clone, Copy, Debug)]
+pub enum Right<'a> {
+    Panels(&'a Panels),
+    /// Codes, to be multiplied in the given precision.
+    Codes(&'a Codes, Precision),
+}
+
+impl<'a> Right<'a> {
+    /// Inner steps, columns, and the precision of the products.
+    pub(super) fn shape(self) -> (usize, usize, Precision) {
+        match self {
+            Self::Panels(panels) => (panels.depth, panels.columns, panels.precision),
+            Self::Codes(codes, precision) => (codes.depth, codes.columns, precision),
+        }
+    }
+
+    /// Some words of a panel of `depth` words, or of that and the next one where both are wanted and whole, and how many panels
+    /// these are; codes for more than one tile are decoded into `decoded`.
+    pub(super) fn part(
+        self,
+        panel: usize,
+        depth: usize,
+        words: Range<usize>,
+        both: bool,
+        decoded: Option<&'a mut Vec<f32>>,
+    ) -> (Part<'a>, usize) {
+        match self {
+            Self::Panels(panels) => {
+                let (size, own) = (depth * PANEL, words.len() * PANEL);
+                let words = &panels.words[panel * size + words.start * PANEL..];
+                if both && (panel + 2) * PANEL <= panels.columns {
+                    return (Part::Beside(&words[..size + own], size), 2);
+                }
+                (Part::Words(&words[..own]), 1)
+            }
+            Self::Codes(codes, precision) => {
+                let wide = if precision.is_paired() { 2 } else { 1 };
+                let steps = words.start * wide..(words.end * wide).min(codes.depth);
+                let Some(decoded) = decoded else { return (Part::Codes(codes.steps(panel, steps)), 1) };
+                decoded.resize(words.len() * PANEL, 0.0);
+                codes.fill(panel, steps, precision, decoded);
+                (Part::Words(decoded), 1)
+            }
+        }
+    }
+}
+
+/// A part of a panel of the right factor.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'a> {
+    Words(&'a [f32]),
+    /// Of two panels, so far from one another.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    Beside(&'a [f32], usize),
+    /// Decoded in the product's registers.
+    Codes(Steps<'a>),
+}
+
+impl<'a> Part<'a> {
+    /// Pairs as two rows of numbers each, in `room`.
+    pub(super) fn widened(self, room: &'a mut Vec<f32>) -> Self {
+        let Self::Words(words) = self else { return self };
+        room.resize(2 * words.len(), 0.0);
+        for (words, out) in words.chunks_exact(PANEL).zip(room.chunks_exact_mut(2 * PANEL)) {
+            let (high, low) = out.split_at_mut(PANEL);
+            form::widen(words, high, low);
+        }
+        Self::Words(room)
     }
 }
 

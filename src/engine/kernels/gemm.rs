@@ -7,21 +7,22 @@
 //! left one is read in place, or copied where its numbers are far from one another or lie in tiles. Blocking follows Goto and van de Geijn, "Anatomy of high-performance matrix
 //! multiplication" (2008).
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
-use super::codes::{Coded, Codes, Steps};
+use super::codes::{Coded, Steps};
 use super::dispatched;
-use super::factors::Reading;
-pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, View};
+pub use super::factors::{Kept, Left, Number, PANEL, Panels, Precision, Right, View};
+use super::factors::{Part, Reading};
 use super::form::{self, Way};
 use super::lanes::{LANES, Lanes};
 use super::precision::TILED;
 use super::tiles::{self, Shaped, Tiled};
+#[cfg(target_arch = "x86_64")]
+use super::words::Beside;
 use super::words::{Factor, Multiply, Plain, Widened};
+use super::{Instructions, instructions};
 
-/// Inner steps of a block: a panel's block stays in the first-level cache.
+/// Inner steps of a block: a panel's block stays in the first-level cache, and that of two panels of half as many.
 const DEPTH: usize = 256;
 /// Inner steps of a block when there are few rows, which then take all of a panel at once.
 const WHOLE_DEPTH: usize = 2048;
@@ -31,6 +32,8 @@ const TILED_DEPTH: usize = 1024;
 const DECODED: usize = 128;
 /// Most rows for which codes are decoded in the product's registers.
 const FUSED_ROWS: usize = 8;
+/// Most rows that are few.
+const WHOLE_ROWS: usize = 4 * TILE;
 /// Rows of a task: their block stays in the second-level cache.
 const ROWS: usize = 168;
 /// Least panels of a task for which rows that lie side by side are copied.
@@ -70,62 +73,6 @@ pub fn product(left: &Left<'_>, right: &Panels, out: &mut [f32], add: bool) {
     product_into(left, &[Right::Panels(right)], Strip::whole(out, right.columns), add);
 }
 
-/// A right factor as products read it.
-#[derive(Clone, Copy, Debug)]
-pub enum Right<'a> {
-    Panels(&'a Panels),
-    /// Codes, to be multiplied in the given precision.
-    Codes(&'a Codes, Precision),
-}
-
-impl<'a> Right<'a> {
-    /// Inner steps, columns, and the precision of the products.
-    fn shape(self) -> (usize, usize, Precision) {
-        match self {
-            Self::Panels(panels) => (panels.depth, panels.columns, panels.precision),
-            Self::Codes(codes, precision) => (codes.depth, codes.columns, precision),
-        }
-    }
-
-    /// Some words of a panel of `depth` words; codes for more than one tile are decoded into `decoded`.
-    fn part(self, panel: usize, depth: usize, words: Range<usize>, decoded: Option<&'a mut Vec<f32>>) -> Part<'a> {
-        match self {
-            Self::Panels(panels) => {
-                Part::Words(&panels.words[(panel * depth + words.start) * PANEL..][..words.len() * PANEL])
-            }
-            Self::Codes(codes, precision) => {
-                let wide = if precision.is_paired() { 2 } else { 1 };
-                let steps = words.start * wide..(words.end * wide).min(codes.depth);
-                let Some(decoded) = decoded else { return Part::Codes(codes.steps(panel, steps)) };
-                decoded.resize(words.len() * PANEL, 0.0);
-                codes.fill(panel, steps, precision, decoded);
-                Part::Words(decoded)
-            }
-        }
-    }
-}
-
-/// A part of a panel of the right factor.
-#[derive(Clone, Copy)]
-enum Part<'a> {
-    Words(&'a [f32]),
-    /// Decoded in the product's registers.
-    Codes(Steps<'a>),
-}
-
-impl<'a> Part<'a> {
-    /// Pairs as two rows of numbers each, in `room`.
-    fn widened(self, room: &'a mut Vec<f32>) -> Self {
-        let Self::Words(words) = self else { return self };
-        room.resize(2 * words.len(), 0.0);
-        for (words, out) in words.chunks_exact(PANEL).zip(room.chunks_exact_mut(2 * PANEL)) {
-            let (high, low) = out.split_at_mut(PANEL);
-            form::widen(words, high, low);
-        }
-        Self::Words(room)
-    }
-}
-
 /// The same for several right factors side by side, into columns of a matrix.
 pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: bool) {
     let depth = left.precision.words(left.depth);
@@ -148,9 +95,9 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
     let unit = if way.is_tiled() { tiles::ROWS } else { 1 };
     let units = left.rows.div_ceil(unit);
     let row_tasks = units.div_ceil(ROWS / unit);
-    let width = panels_of_task(panels, row_tasks, threads);
+    let (width, pairs) = panels_of_task(panels, row_tasks, threads, in_pairs(left.rows, way));
     let panel_tasks = panels.div_ceil(width);
-    let block_depth = block_depth(depth, left.rows, right, way);
+    let block_depth = block_depth(depth, left.rows, right, way, pairs);
     // Codes are decoded as they are multiplied.
     let fuses = is_few && !way.is_tiled();
     let reading = reading(left, way, width);
@@ -166,11 +113,14 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
             let steps = begin..(begin + block_depth).min(depth);
             let fresh = begin == 0 && !add;
             let (left, row_stride, step_stride) = left.read(reading, rows.clone(), steps.clone(), &mut of_left);
-            for panel in columns.clone() {
-                let of = parts.iter().rposition(|(before, ..)| *before <= panel).unwrap_or(0);
+            let mut next = columns.start;
+            while next < columns.end {
+                let of = parts.iter().rposition(|(before, ..)| *before <= next).unwrap_or(0);
                 let (before, column, own, right) = parts[of];
-                let panel = panel - before;
-                let words = right.part(panel, depth, steps.clone(), Some(&mut decoded).filter(|_| !fuses));
+                let panel = next - before;
+                let (both, decoded) = (pairs && next + 1 < columns.end, Some(&mut decoded).filter(|_| !fuses));
+                let (words, count) = right.part(panel, depth, steps.clone(), both, decoded);
+                next += count;
                 let block = Block {
                     rows: rows.len(),
                     left,
@@ -179,7 +129,7 @@ pub fn product_into(left: &Left<'_>, right: &[Right<'_>], out: Strip<'_>, add: b
                     right: if widens { words.widened(&mut of_right) } else { words },
                     way: if widens { Way::Plain } else { way },
                     steps: if widens { 2 * steps.len() } else { steps.len() },
-                    columns: (own - panel * PANEL).min(PANEL),
+                    columns: (own - panel * PANEL).min(count * PANEL),
                     fresh,
                 };
                 // Safety: tasks have different rows or panels, and lengths were checked above.
@@ -211,10 +161,17 @@ fn side_by_side<'a>(left: &Left<'_>, right: &[Right<'a>], first: usize) -> (Vec<
     (parts, panels, columns)
 }
 
-/// Panels of a task.
-fn panels_of_task(panels: usize, row_tasks: usize, threads: usize) -> usize {
+/// Panels of a task, and whether they are taken in pairs where that is wanted.
+fn panels_of_task(panels: usize, row_tasks: usize, threads: usize, pairs: bool) -> (usize, bool) {
     let wanted = if threads == 1 { 1 } else { (4 * threads).div_ceil(row_tasks) };
-    panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }))
+    let width = panels.div_ceil(wanted.min(panels)).clamp(1, 12.max(if threads == 1 { panels } else { 1 }));
+    if pairs && width > 1 { (width.next_multiple_of(2), true) } else { (width, false) }
+}
+
+/// Whether many rows are multiplied with two panels at a time: a tile of half the rows and twice the columns has as many sums, and
+/// loads ten vectors a step where one of a single panel loads fourteen.
+fn in_pairs(rows: usize, way: Way) -> bool {
+    way == Way::Plain && rows > WHOLE_ROWS && instructions() >= Instructions::Avx512
 }
 
 /// How a task of so many panels reads the left factor. Many rows are widened once for all of its products. Rows that lie side by side,
@@ -228,14 +185,15 @@ fn reading(left: &Left<'_>, way: Way, panels: usize) -> Reading {
 }
 
 /// Words of a block of the inner dimension of `depth` words.
-fn block_depth(depth: usize, rows: usize, right: &[Right<'_>], way: Way) -> usize {
+fn block_depth(depth: usize, rows: usize, right: &[Right<'_>], way: Way, pairs: bool) -> usize {
     let has_codes = right.iter().any(|right| matches!(right, Right::Codes(..)));
     match rows {
         rows if way == Way::Widened && rows > FUSED_ROWS => DECODED / 2,
         rows if has_codes && (rows > FUSED_ROWS || way.is_tiled()) => DECODED,
         // Tiles come from the second-level cache quickly enough: few blocks of one size, so that the result is seldom read again.
         _ if way == Way::Tiles => depth.div_ceil(depth.div_ceil(TILED_DEPTH)).next_multiple_of(TILED),
-        rows if rows <= 4 * TILE => WHOLE_DEPTH,
+        rows if rows <= WHOLE_ROWS => WHOLE_DEPTH,
+        _ if pairs => DEPTH / 2,
         _ => DEPTH,
     }
 }
@@ -287,7 +245,7 @@ impl Target {
 /// Most rows of a tile.
 const TILE: usize = 12;
 
-/// Some rows of the left factor times a block of one panel.
+/// Some rows of the left factor times a block of one panel, or of two.
 #[derive(Clone, Copy)]
 struct Block<'a> {
     rows: usize,
@@ -312,7 +270,8 @@ impl Block<'_> {
             let tiled = Tiled { rows, left, row_stride, right, words, columns, fresh };
             return unsafe { tiled.run(shaped, out, stride) };
         }
-        let tiles = self.rows.div_ceil(TILE);
+        let most = if matches!(self.right, Part::Beside(..)) { TILE / 2 } else { TILE };
+        let tiles = self.rows.div_ceil(most);
         for tile in 0..tiles {
             let rows = split(self.rows, tiles, tile);
             let block = Self { rows: rows.len(), left: &self.left[rows.start * self.row_stride..], ..*self };
@@ -323,7 +282,7 @@ impl Block<'_> {
     unsafe fn run_tile(&self, out: *mut f32, stride: usize) {
         let last = (self.rows - 1) * self.row_stride + (self.steps - 1) * self.step_stride;
         debug_assert!(last < self.left.len());
-        if self.columns == PANEL {
+        if self.columns >= PANEL {
             return unsafe { self.tile(out, stride) };
         }
         // A panel with fewer columns goes through a full tile beside the result.
@@ -349,12 +308,17 @@ impl Block<'_> {
                 (Part::Words(words), Way::Widened) => tile_widened(self, words.as_ptr(), out, stride),
                 (Part::Codes(codes), Way::Widened) => tile_codes_widened(self, codes, out, stride),
                 #[cfg(target_arch = "x86_64")]
-                (Part::Words(words), Way::Own) => bf16::tile(self, words.as_ptr(), out, stride),
+                (Part::Beside(words, apart), Way::Plain) => {
+                    wide::tile_beside(self, Beside { first: words.as_ptr(), apart }, out, stride);
+                }
                 #[cfg(target_arch = "x86_64")]
-                (Part::Codes(codes), Way::Own) => bf16::tile_codes(self, codes, out, stride),
+                (Part::Words(words), Way::Own) => wide::tile_pairs(self, words.as_ptr(), out, stride),
+                #[cfg(target_arch = "x86_64")]
+                (Part::Codes(codes), Way::Own) => wide::tile_codes_pairs(self, codes, out, stride),
                 #[cfg(not(target_arch = "x86_64"))]
                 (_, Way::Own) => unreachable!("no such instruction"),
                 (_, Way::Tiles | Way::WidenedTiles) => unreachable!("these have blocks of their own"),
+                (Part::Beside(..), _) => unreachable!("two panels at a time are numbers, in wide registers"),
             }
         }
     }
@@ -538,20 +502,29 @@ unsafe fn few_rows<M: Multiply, F: Factor<M>>(block: &Block<'_>, right: F, out: 
     unsafe { by_rows!(M, F, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8]) }
 }
 
+/// For registers of 512 bits alone.
 #[cfg(target_arch = "x86_64")]
-mod bf16 {
-    use super::super::words::Pairs;
+mod wide {
+    use super::super::lanes::Avx512;
+    use super::super::words::{Beside, Pairs, Plain};
     use super::{Block, Coded, Steps, few_rows, sums};
 
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    pub(super) unsafe fn tile_beside(block: &Block<'_>, right: Beside, out: *mut f32, stride: usize) {
+        unsafe {
+            by_rows!(Plain<Avx512>, _, block, right, block.rows, (0, 0), out, stride, 4, [1 2 3 4 5 6]);
+        }
+    }
+
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-    pub(super) unsafe fn tile(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
+    pub(super) unsafe fn tile_pairs(block: &Block<'_>, right: *const f32, out: *mut f32, stride: usize) {
         unsafe {
             by_rows!(Pairs, _, block, right, block.rows, (0, 0), out, stride, 2, [1 2 3 4 5 6 7 8 9 10 11 12]);
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-    pub(super) unsafe fn tile_codes(block: &Block<'_>, codes: Steps<'_>, out: *mut f32, stride: usize) {
+    pub(super) unsafe fn tile_codes_pairs(block: &Block<'_>, codes: Steps<'_>, out: *mut f32, stride: usize) {
         unsafe { by_bits!(few_rows::<Pairs>, block, codes, out, stride) }
     }
 }

@@ -137,7 +137,8 @@ unsafe impl Multiply for Pairs {
     }
 }
 
-/// Where the words of a panel come from. `half` is 0 for its first [`LANES`] columns and 1 for the others.
+/// Where the words of a panel come from. `half` is 0 for its first [`LANES`] columns and 1 for the others, and goes on with those of
+/// a second panel.
 ///
 /// # Safety
 /// Words must be there.
@@ -162,5 +163,30 @@ unsafe impl<M: Multiply> Factor<M> for *const f32 {
     #[inline(always)]
     unsafe fn word(self, word: usize, half: usize, (): ()) -> M::X {
         unsafe { M::load(self.wrapping_add(word.wrapping_mul(PANEL) + half * LANES)) }
+    }
+}
+
+/// Two panels in memory.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    pub(super) first: *const f32,
+    /// Words from one to the other.
+    pub(super) apart: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe impl<M: Multiply> Factor<M> for Beside {
+    type Shared = ();
+    #[inline(always)]
+    fn together(self) -> usize {
+        usize::MAX
+    }
+    #[inline(always)]
+    unsafe fn shared(self, _word: usize, _half: usize) {}
+    #[inline(always)]
+    unsafe fn word(self, word: usize, half: usize, (): ()) -> M::X {
+        let panel = self.first.wrapping_add(self.apart.wrapping_mul(half / 2));
+        unsafe { Factor::<M>::word(panel, word, half % 2, ()) }
     }
 }

@@ -16,6 +16,14 @@ from .advantage_power import AdvantagePower
 from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
+from .advice import Advice
+from .advice_answer import AdviceAnswer
+from .advice_measured import AdviceMeasured
+from .advice_reason import AdviceReason
+from .advice_recorded import AdviceRecorded
+from .advice_request import AdviceRequest
+from .advice_setting import AdviceSetting
+from .advice_suggestion import AdviceSuggestion
 from .aggregation_constant import AggregationConstant
 from .all_linear import AllLinear
 from .alpha_follows import AlphaFollows
@@ -501,6 +509,14 @@ __all__ = (
     "AdvantagePowerSettings",
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
+    "Advice",
+    "AdviceAnswer",
+    "AdviceMeasured",
+    "AdviceReason",
+    "AdviceRecorded",
+    "AdviceRequest",
+    "AdviceSetting",
+    "AdviceSuggestion",
     "AggregationConstant",
     "AllLinear",
     "AlphaFollows",

@@ -51,9 +51,11 @@ class OptimizerSpec:
                 - `f32`: 4 bytes a parameter.
                 - `bf16`: 2 bytes a number of a matrix, and no other copy of it: each update is rounded up or down at random, so
                 that small changes are not lost. Vectors are f32. Not beside an adapter, whose factors are f32; on the CPU only.
-            sharded (bool | Unset): Whether each of a job's devices keeps the moments of a part of the weights only (stage 1
-                of ZeRO, arXiv 1910.02054).
-                The job is then saved at the end of a step when it is to rest.
+            sharded (bool | Unset): Whether each of a job's devices keeps the moments of a part of the weights only, and of
+                their gradients' sums
+                (stages 1 and 2 of ZeRO, arXiv 1910.02054), and on GPUs with `train.precision: "bf16"` of the f32 weights. The
+                job
+                is then saved at the end of a step when it is to rest.
      """
 
     type_: OptimizerKind | Unset = UNSET

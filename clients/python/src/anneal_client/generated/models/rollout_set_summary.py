@@ -28,6 +28,10 @@ class RolloutSetSummary:
                 job started from.
             reward_mean (float | None | Unset): Mean reward; null without a verifier.
             zero_spread (float | None | Unset): Share of groups whose rewards are all equal; null without a verifier.
+            entropy (float | None | Unset): Entropy of the model at a token, in nats, on average; null for sets that were
+                made before it was kept.
+            cut_off (float | None | Unset): Completions that ended at `max_new_tokens` or the end of the context, as a
+                share; null for the same sets.
      """
 
     groups: int
@@ -37,6 +41,8 @@ class RolloutSetSummary:
     max_step: int
     reward_mean: float | None | Unset = UNSET
     zero_spread: float | None | Unset = UNSET
+    entropy: float | None | Unset = UNSET
+    cut_off: float | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,6 +68,18 @@ class RolloutSetSummary:
         else:
             zero_spread = self.zero_spread
 
+        entropy: float | None | Unset
+        if isinstance(self.entropy, Unset):
+            entropy = UNSET
+        else:
+            entropy = self.entropy
+
+        cut_off: float | None | Unset
+        if isinstance(self.cut_off, Unset):
+            cut_off = UNSET
+        else:
+            cut_off = self.cut_off
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -75,6 +93,10 @@ class RolloutSetSummary:
             field_dict["reward_mean"] = reward_mean
         if zero_spread is not UNSET:
             field_dict["zero_spread"] = zero_spread
+        if entropy is not UNSET:
+            field_dict["entropy"] = entropy
+        if cut_off is not UNSET:
+            field_dict["cut_off"] = cut_off
 
         return field_dict
 
@@ -109,6 +131,24 @@ class RolloutSetSummary:
 
         zero_spread = _parse_zero_spread(d.pop("zero_spread", UNSET))
 
+        def _parse_entropy(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        entropy = _parse_entropy(d.pop("entropy", UNSET))
+
+        def _parse_cut_off(data: object) -> float | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(float | None | Unset, data)
+
+        cut_off = _parse_cut_off(d.pop("cut_off", UNSET))
+
         rollout_set_summary = cls(
             groups=groups,
             rollouts=rollouts,
@@ -117,6 +157,8 @@ class RolloutSetSummary:
             max_step=max_step,
             reward_mean=reward_mean,
             zero_spread=zero_spread,
+            entropy=entropy,
+            cut_off=cut_off,
         )
 
         rollout_set_summary.additional_properties = d
