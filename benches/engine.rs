@@ -58,8 +58,7 @@ fn sample(criterion: &mut Criterion) {
     let (weights, tokenizer) = endless_model().expect("the built-in model loads");
     let decoder = decoder(&weights);
     let prompt: Arc<[u32]> = tokenizer.encode("47+36=").expect("the prompt is in the vocabulary").into();
-    let requests: Vec<Request> =
-        (0..COMPLETIONS).map(|sample| Request { prompt: 0, sample, tokens: Arc::clone(&prompt) }).collect();
+    let requests: Vec<Request> = (0..COMPLETIONS).map(|sample| Request::new(0, sample, Arc::clone(&prompt))).collect();
     let spec = SamplingSpec { max_new_tokens: COMPLETION_TOKENS, batch_size: COMPLETIONS, ..SamplingSpec::default() };
     let stream = Stream::new(1, Purpose::Rollout, 0);
     let sampler = Sampler { decoder: &decoder, tokenizer: &tokenizer, spec: &spec, stream };

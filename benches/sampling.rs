@@ -70,7 +70,7 @@ impl Subject {
     fn requests(&self, prompts: usize, samples: u32) -> Vec<Request> {
         let each = self.prompts.iter().take(prompts).zip(0..);
         each.flat_map(|(tokens, prompt)| {
-            (0..samples).map(move |sample| Request { prompt, sample, tokens: Arc::clone(tokens) })
+            (0..samples).map(move |sample| Request::new(prompt, sample, Arc::clone(tokens)))
         })
         .collect()
     }

@@ -6,6 +6,7 @@
 //! * [`objective`], [`verifier`], [`dataset`], [`modelfile`] what is optimised, how completions are scored, what rows
 //!   are, and what model files hold. They know only [`job`].
 //! * [`spec`] what a job is to do: specs as they are submitted, and as they are run.
+//! * `environment` what answers a model between its turns.
 //! * [`device`] what devices this machine has and how they are.
 //! * [`text`] tokenizers, chat templates and prompts.
 //! * [`engine`] computes: sampling, training, checkpoints. It reports through a trait and knows neither the database
@@ -24,6 +25,7 @@ pub mod config;
 pub mod dataset;
 pub mod device;
 pub mod engine;
+mod environment;
 mod hub;
 mod import;
 pub mod job;

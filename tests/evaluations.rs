@@ -515,3 +515,70 @@ fn what_is_wrong_with_a_suite_names_the_set_and_its_run_makes_all_or_nothing() {
     let left = server().get(&format!("/v1/suite-runs/{}", run["id"].as_str().unwrap())).json();
     assert_eq!((&left["status"], &left["sets"][1]["status"]), (&json!("succeeded"), &json!("deleted")), "{left}");
 }
+
+/// The only run that a job asked for, when its suite is over.
+fn run_after(server: &Server, suite: &str, job: &str) -> Value {
+    for _ in 0..600 {
+        let runs = server.get(&format!("/v1/suites/{suite}/runs?job={job}")).json()["data"].as_array().unwrap().clone();
+        assert!(runs.len() <= 1, "{runs:?}");
+        if let Some(run) = runs.first().filter(|run| run["status"] != "running") {
+            return run.clone();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("{job} has no finished run of {suite}");
+}
+
+#[test]
+fn a_job_that_asks_for_a_suite_has_its_model_run_on_it_once_also_over_a_crash() {
+    let folder = data_dir();
+    let data = folder.path().join("data");
+    let server = Server::start(&data);
+    let sets = json!([{"name": "sums", "dataset": "builtin:arithmetic", "verifier": {"type": "numeric"}, "prompts": 8,
+                       "samples": 1, "sampling": {"max_new_tokens": 4}}]);
+    let made = server.post("/v1/suites", &json!({"name": "finals", "sets": sets})).json();
+    let mut spec = small_spec();
+    spec["train"]["steps"] = json!(2);
+    spec["priority"] = json!(3);
+    spec["eval"]["suite"] = json!("finals");
+    let first = server.submit(&spec);
+    let resolved = server.job(&first)["spec_resolved"]["eval"]["suite"].clone();
+    assert_eq!(resolved, made["id"], "what a name stands for is pinned");
+    server.wait(&first);
+    server.kill();
+    let server = Server::start(&data);
+    let run = run_after(&server, "finals", &first);
+    let expected = (json!("succeeded"), json!(first), server.job(&first)["result"]["checkpoint"].clone());
+    assert_eq!((run["status"].clone(), run["after_job"].clone(), run["model"].clone()), expected, "{run}");
+    let evaluation = server.get(&format!("/v1/evaluations/{}", run["sets"][0]["evaluation"].as_str().unwrap())).json();
+    assert_eq!(server.job(evaluation["job"].as_str().unwrap())["priority"], 3, "{evaluation}");
+
+    // A job that does not succeed has none.
+    let cancelled = server.submit(&spec);
+    server.post(&format!("/v1/jobs/{cancelled}/cancel"), &json!({}));
+    server.wait(&cancelled);
+    let other = server.submit(&spec);
+    assert_eq!(run_after(&server, "finals", &other)["status"], "succeeded");
+    let runs = server.get("/v1/suites/finals/runs").json()["data"].clone();
+    assert_eq!(runs.as_array().unwrap().len(), 2, "{runs}");
+
+    // What cannot be begun says why: of this set it shows with a model only.
+    let mut broken = sets.clone();
+    broken[0]["chat_template"] = json!("{% for");
+    assert_eq!(server.post("/v1/suites", &json!({"name": "broken", "sets": broken})).status, 201);
+    let mut with_broken = spec.clone();
+    with_broken["eval"]["suite"] = json!("broken");
+    let run = run_after(&server, "broken", &server.submit(&with_broken));
+    assert_eq!((&run["status"], &run["sets"]), (&json!("failed"), &json!([])), "{run}");
+    assert!(run["failure"]["code"].is_string() && run["failure"]["message"].is_string(), "{run}");
+
+    let refused = |suite: Value| {
+        let mut spec = spec.clone();
+        spec["eval"]["suite"] = suite;
+        let answer = server.post("/v1/jobs", &spec);
+        (answer.status, answer.json()["errors"][0]["pointer"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(refused(json!("semifinals")), (422, String::from("/eval/suite")));
+    assert_eq!(refused(json!(3)), (422, String::from("/eval/suite")));
+    assert_eq!(server.get("/v1/suites/finals/runs?job=x").status, 400);
+}

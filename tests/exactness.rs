@@ -89,7 +89,7 @@ fn requests(tokenizer: &TextTokenizer) -> Vec<Request> {
     let mut requests = Vec::new();
     for (prompt, text) in texts.iter().enumerate() {
         let tokens: Arc<[u32]> = tokenizer.encode(text).unwrap().into();
-        let of = |sample| Request { prompt: prompt as u64, sample, tokens: Arc::clone(&tokens) };
+        let of = |sample| Request::new(prompt as u64, sample, Arc::clone(&tokens));
         requests.extend((0..9).map(of));
     }
     requests

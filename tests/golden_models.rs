@@ -385,11 +385,8 @@ fn smollm2_log_probabilities_and_greedy_tokens_match() {
         close("top ten", &top, &floats(&case["top10_logprobs"]), 2e-3);
     }
     let spec = SamplingSpec { temperature: 0.0, max_new_tokens: 24, ..SamplingSpec::default() };
-    let requests: Vec<Request> = chats
-        .iter()
-        .enumerate()
-        .map(|(i, case)| Request { prompt: i as u64, sample: 0, tokens: ids(&case["ids"]).into() })
-        .collect();
+    let requests: Vec<Request> =
+        chats.iter().enumerate().map(|(i, case)| Request::new(i as u64, 0, ids(&case["ids"]).into())).collect();
     let stream = Stream::new(0, Purpose::Evaluation, 0);
     let sampler = Sampler { decoder: &decoder, tokenizer: &tokenizer, spec: &spec, stream };
     let completions = sampler.run(&requests, |_| Ok(())).unwrap();

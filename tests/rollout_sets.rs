@@ -140,6 +140,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
             reward: reward(sample),
             detail: None,
             parts: Vec::new(),
+            answers: Vec::new(),
         })
     });
     let text: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();

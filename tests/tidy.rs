@@ -25,12 +25,13 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("objective", &["job"]),
     ("outbound", &["job"]),
     ("verifier", &["job", "clock", "outbound"]),
+    ("environment", &["job", "verifier"]),
     ("dataset", &["job"]),
     ("device", &["job"]),
     ("text", &["job", "dataset", "modelfile"]),
     ("spec", &["job", "objective", "verifier", "dataset", "modelfile"]),
     ("store", &["job", "spec"]),
-    ("engine", &["job", "objective", "verifier", "dataset", "modelfile", "spec", "text"]),
+    ("engine", &["job", "objective", "verifier", "environment", "dataset", "modelfile", "spec", "text"]),
     (
         "worker",
         &[
@@ -58,6 +59,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "job",
             "objective",
             "verifier",
+            "environment",
             "dataset",
             "modelfile",
             "spec",
@@ -92,7 +94,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "verification", "artifact", "report", "sample_log",
         // Jobs.
-        "loading", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance", "round",
+        "loading", "conversation", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance", "round",
         "state", "train",
     ]),
     ("store", &[
@@ -103,7 +105,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What jobs use and what they make.
         "artifacts", "datasets", "models", "imports", "verifiers", "verifier_audits", "uploaded_files", "uploads",
         // Jobs.
-        "jobs", "progress", "rollout_sets", "evaluations", "derived", "submissions", "sweeps", "suites", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue",
+        "jobs", "progress", "rollout_sets", "evaluations", "derived", "suites_wanted", "submissions", "sweeps", "suites", "fine_tuning", "space", "pushes", "exports", "materials", "deletion", "queue",
         "lifecycle", "turns", "launches", "agents", "placement", "line",
         // The whole.
         "upkeep", "copy",
@@ -113,7 +115,7 @@ const ORDERS: &[(&str, &[&str])] = &[
     ("api", &[
         // Requests and answers.
         "error", "places", "blocking", "scan", "sandbox", "caller", "credential", "extract", "route", "host", "strangers", "connections", "unread", "etag", "labels", "deleted", "lines", "feed", "tail",
-        "download", "archive", "verifiable", "imports", "templates", "resolve", "teacher", "row_source", "resources",
+        "download", "archive", "verifiable", "table", "imports", "templates", "resolve", "teacher", "row_source", "resources",
         // Around every handler.
         "access", "limits", "idempotency", "audit", "browser", "compress", "trace",
         // Handlers.
@@ -138,8 +140,8 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
     (
         "crates",
         r"\butoipa\b",
-        &["src/api", "src/job/agent", "src/job/device", "src/objective/advice"],
-        "only the API describes what it says, and what it says in plain numbers or to agents",
+        &["src/api", "src/job/agent", "src/job/device"],
+        "only the API describes what it says, and what it says to agents",
     ),
     (
         "crates",

@@ -61,6 +61,7 @@ mod signing_keys;
 mod strangers;
 mod suites;
 mod sweeps;
+mod table;
 mod tail;
 pub mod teacher;
 pub mod templates;
@@ -290,9 +291,11 @@ fn inputs_and_artifacts() -> Routes {
         .of(Kind::MakesJob, routes!(rollout_sets::regrade::regrade_rollout_set))
         .of(Kind::Downloads, routes!(checkpoints::archive::download_checkpoint_archive))
         .of(Kind::Downloads, routes!(rollout_sets::archive::download_rollout_set_archive))
+        .of(Kind::Downloads, routes!(rollout_sets::table::download_rollout_set_table))
         .of(Kind::MakesJob, routes!(evaluations::create::create_evaluation, evaluations::list::list_evaluations))
         .routes(routes!(evaluations::get::get_evaluation))
         .of(Kind::Downloads, routes!(evaluations::results::list_evaluation_results))
+        .of(Kind::Downloads, routes!(evaluations::table::download_evaluation_table))
         .of(Kind::Downloads, routes!(evaluations::breakdown::break_evaluation_down))
         .of(Kind::Asks, routes!(evaluations::compare::compare_evaluations))
 }
@@ -421,6 +424,7 @@ pub fn service(store: Store, settings: ApiSettings, shutdown: watch::Receiver<bo
         shutdown,
     };
     let app = App { store, caller: None, runs_code: false, shared: Arc::new(shared) };
+    suites::after::start(app.clone(), app.shutdown.clone());
     let (router, document, kinds) = routes().into_parts();
     let parameters = Arc::new(route::parameters(&document));
     let handlers = router.clone().with_state(app.clone());

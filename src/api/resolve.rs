@@ -15,11 +15,12 @@ use super::verifiable;
 use crate::api::App;
 use crate::dataset::Split;
 use crate::dataset::builtin::{self, BuiltinSet};
+use crate::environment;
 use crate::hub::{self, HubRef};
 use crate::job::artifact;
 use crate::job::digest::sha256_hex;
-use crate::job::spec::{PromptFormat, PromptSpec};
-use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, Scope, VerifierId};
+use crate::job::spec::{PromptFormat, PromptSpec, SamplingSpec};
+use crate::job::{ArtifactKind, DatasetId, DatasetVersionId, FieldError, ModelStatus, Scope, SuiteId, VerifierId};
 use crate::modelfile::builtin::Builtin;
 use crate::modelfile::rope::RopeConfig;
 use crate::modelfile::{self, Inspection, ModelFileError, adapter};
@@ -94,6 +95,37 @@ pub async fn verifier(
     };
     let config = runnable(app, &config, "/verifier")?;
     Ok(config.map(|config| Scoring { config: Some(config), stored }))
+}
+
+/// The suite that a name stands for, all of whose verifiers the caller may have run.
+pub async fn suite(app: &App, name: &str, pointer: &str) -> Result<Result<SuiteId, Vec<FieldError>>, Problem> {
+    let detail = format!("`{name}` is no suite, by its id (suite_...) or name; POST /v1/suites makes one");
+    let id = match called::<SuiteId>(&app.store, name, FieldError::new(pointer, "not_found", detail)).await? {
+        Ok(id) => id,
+        Err(error) => return Ok(Err(vec![error])),
+    };
+    let row = match found(app.store.suite(id).await, pointer)? {
+        Ok(row) => row,
+        Err(error) => return Ok(Err(vec![error])),
+    };
+    for set in &row.sets {
+        if let Ok(config) = verifier::Config::read(&set["verifier"], pointer) {
+            permit(app, &config)?;
+        }
+    }
+    Ok(Ok(id))
+}
+
+/// What is wrong with the environment that a spec's completions have, or with a verifier that would ask for one.
+pub fn environment(app: &App, sampling: &SamplingSpec, scoring: &Scoring) -> Vec<FieldError> {
+    let config = scoring.config.as_ref();
+    let Some(spec) = &sampling.environment else {
+        let asks = config.is_some_and(verifier::Config::needs_environment);
+        let detail = "takes the rewards of an environment; name one in `sampling.environment`";
+        return asks.then(|| FieldError::new("/verifier", "missing_field", detail)).into_iter().collect();
+    };
+    let outside = &app.settings.verifiers;
+    environment::check(spec, config.is_some(), outside, "/sampling/environment").err().unwrap_or_default()
 }
 
 /// A verifier as it was sent, if it is one and this server can run it. A caller who may not have it run is refused.

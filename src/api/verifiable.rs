@@ -6,7 +6,7 @@ use crate::dataset::builtin::BuiltinSet;
 use crate::dataset::{Split, named};
 use crate::job::FieldError;
 use crate::store::DatasetVersionRow;
-use crate::verifier;
+use crate::verifier::{self, ENVIRONMENT};
 
 /// An error at `pointer`, where the data set is named, unless each row of the version has what the verifier reads. Where
 /// its columns were not counted only the answers are known.
@@ -38,7 +38,8 @@ fn check(
         ));
     }
     let Some(filled) = filled else { return Ok(()) };
-    for (field, column) in verifier.required_columns() {
+    // What an environment said stands beside the row's own columns.
+    for (field, column) in verifier.required_columns().into_iter().filter(|(_, column)| column != ENVIRONMENT) {
         let found = filled.get(&column).copied().unwrap_or(0);
         if found < rows {
             return missing(format!(

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::output::{member, printable};
-use super::remote::RemoteArgs;
+use super::remote::{RemoteArgs, items_of};
 use crate::config::Config;
 use crate::job::RolloutSetId;
 
@@ -44,11 +44,6 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The members of a list.
-fn each<'a>(value: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    value[list].as_array().into_iter().flatten()
-}
-
 /// What was measured, the objectives with their reasons, the settings, and what is not known.
 fn text(advice: &Value, top: usize) -> String {
     let measured = &advice["measured"];
@@ -61,11 +56,11 @@ fn text(advice: &Value, top: usize) -> String {
         percent("pass_at_group"),
         percent("zero_spread"),
     )];
-    for suggestion in each(advice, "suggestions").take(top) {
+    for suggestion in items_of(advice, "suggestions").take(top) {
         let seconds = suggestion["sampling_seconds_per_step"].as_f64();
         let seconds = seconds.map(|seconds| format!(", {seconds:.1} s of sampling a step")).unwrap_or_default();
         lines.push(format!("\n{:>3}  {}{seconds}", member(suggestion, "/score"), member(suggestion, "/name")));
-        for reason in each(suggestion, "reasons") {
+        for reason in items_of(suggestion, "reasons") {
             let weight = reason["weight"].as_i64().unwrap_or_default();
             lines.push(format!("     {weight:+}  {}", printable(&member(reason, "/message"))));
         }
@@ -78,8 +73,8 @@ fn text(advice: &Value, top: usize) -> String {
         }
     };
     let setting = |setting: &Value| format!("{}: {}", member(setting, "/pointer"), member(setting, "/message"));
-    list("Settings", each(advice, "settings").map(setting).collect());
-    list("Not known", each(advice, "unknown").filter_map(Value::as_str).map(str::to_owned).collect());
+    list("Settings", items_of(advice, "settings").map(setting).collect());
+    list("Not known", items_of(advice, "unknown").filter_map(Value::as_str).map(str::to_owned).collect());
     lines.push(String::new());
     lines.join("\n")
 }

@@ -28,6 +28,10 @@ impl FromStr for Assignment {
 }
 
 impl Assignment {
+    pub fn new(pointer: &str, value: Value) -> Self {
+        Self { pointer: pointer.to_owned(), value }
+    }
+
     /// The same as an operation of a JSON Patch (RFC 6902).
     pub fn operation(&self) -> Value {
         json!({"op": "add", "path": self.pointer, "value": self.value})

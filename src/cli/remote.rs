@@ -208,7 +208,12 @@ impl PageArgs {
 
 /// The items of a list.
 pub fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list["data"].as_array().into_iter().flatten()
+    items_of(list, "data")
+}
+
+/// The items of a list that is a member.
+pub fn items_of<'a>(value: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    value[member].as_array().into_iter().flatten()
 }
 
 /// Says on standard error that a list goes on.

@@ -52,7 +52,7 @@ pub struct Args {
     /// Download the finished model into this folder (implies --wait)
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
-    /// Evaluate the finished model on this suite, by name or id, once for each job, and wait for that too (implies --wait)
+    /// Have the finished model evaluated on this suite, by name or id (`eval.suite`), and wait for that too (implies --wait)
     #[arg(long, value_name = "SUITE")]
     suite: Option<String>,
     /// Make nothing, and say what would be made: `validate` checks the spec, `preflight` also tries the first rows and
@@ -79,8 +79,9 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         };
         settle_paths(&args.spec, &mut spec)?;
         args.set.iter().try_for_each(|assignment| assignment.apply(&mut spec))?;
-        // Before the data and the job, which may take hours.
-        let suite = args.suite.as_ref().map(|suite| suites::id_of(client, suite)).transpose()?;
+        if let Some(suite) = &args.suite {
+            Assignment::new("/eval/suite", json!(suite)).apply(&mut spec)?;
+        }
         upload_data(client, &mut spec)?;
         if let Some(how) = args.dry_run {
             return dry_run(client, output, how, &spec);
@@ -89,17 +90,11 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
             Ok(job) => job,
             Err(error) => return refused(output, error),
         };
-        submitted(client, output, args, suite.as_deref(), &job)
+        submitted(client, output, args, &job)
     })
 }
 
-fn submitted(
-    client: &Client,
-    output: Output,
-    args: &Args,
-    suite: Option<&str>,
-    job: &Value,
-) -> anyhow::Result<ExitCode> {
+fn submitted(client: &Client, output: Output, args: &Args, job: &Value) -> anyhow::Result<ExitCode> {
     let id = job["id"].as_str().context("the server's answer has no job id")?;
     let wait = args.wait || args.timeout.is_some() || args.download.is_some() || args.suite.is_some();
     if !wait {
@@ -131,7 +126,8 @@ fn submitted(
     }
     let code = conclude(&job, outcome, output);
     let succeeded = matches!(outcome, Outcome::Over) && job["status"] == "succeeded";
-    let ran = suite.filter(|_| succeeded).map(|suite| suites::after(client, output, suite, id, deadline));
+    let suite = job["spec_resolved"]["eval"]["suite"].as_str().map(str::to_owned);
+    let ran = suite.as_ref().filter(|_| succeeded).map(|suite| suites::after(client, output, suite, id, deadline));
     if let Some(Ok((run, _))) = &ran {
         job["suite_run"] = run.clone();
     }
@@ -147,9 +143,7 @@ fn submitted(
             Ok(code)
         }
         (Some(suite), None) => {
-            eprintln!(
-                "the suite was not begun; `anneal suites run {suite} --model ft:{id}` runs it when the job has succeeded"
-            );
+            eprintln!("the server runs the suite when the job has succeeded; see `anneal suites results {suite}`");
             Ok(code)
         }
         _ => Ok(code),

@@ -13,7 +13,7 @@ use super::interrupt::on_interrupt;
 use super::jobs::describe::interval;
 use super::jobs::wait::deadline;
 use super::output::{Fields, Output, Table, age, member, print};
-use super::remote::{PageArgs, RemoteArgs, items, tell_more};
+use super::remote::{PageArgs, RemoteArgs, items, items_of, tell_more};
 use super::spec_file;
 use crate::config::Config;
 
@@ -151,7 +151,7 @@ fn path(suite: &str, part: &str) -> String {
 }
 
 /// The id of a suite, which changes take alone.
-pub fn id_of(client: &Client, suite: &str) -> anyhow::Result<String> {
+fn id_of(client: &Client, suite: &str) -> anyhow::Result<String> {
     Ok(member(&client.get(&path(suite, ""))?, "/id"))
 }
 
@@ -188,10 +188,6 @@ fn describe(suite: &Value) -> String {
     format!("{}\n{}", fields.text(), table.text("it has no sets"))
 }
 
-fn items_of<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value[name].as_array().into_iter().flatten()
-}
-
 fn run_suite(client: &Client, output: Output, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut body = Map::from_iter([(String::from("model"), json!(args.model))]);
     body.extend(args.priority.map(|priority| (String::from("priority"), json!(priority))));
@@ -205,7 +201,7 @@ fn run_suite(client: &Client, output: Output, args: &RunArgs) -> anyhow::Result<
     Ok(ExitCode::from(code))
 }
 
-/// Evaluates what a finished job has made on the suite with this id, once however often it is asked; and how that ended.
+/// Waits for the run of a suite that a job has asked for, and how it ended, which is said by an exit code.
 pub fn after(
     client: &Client,
     output: Output,
@@ -213,8 +209,18 @@ pub fn after(
     job: &str,
     deadline: Option<Instant>,
 ) -> anyhow::Result<(Value, u8)> {
-    let body = json!({"model": format!("ft:{job}")});
-    let run = client.post_once(&path(suite, "/runs"), &body, Some(&format!("{job}/{suite}")))?;
+    let runs = format!("{}?job={}", path(suite, "/runs"), escape(job));
+    // The server begins it within a second or two, unless the project has as many jobs as it may.
+    let run = loop {
+        if let Some(run) = items(&client.get(&runs)?).next() {
+            break run.clone();
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            eprintln!("the time is up and the suite is not begun; look at it with `anneal suites results {suite}`");
+            return Ok((Value::Null, exit::TIMED_OUT));
+        }
+        std::thread::sleep(LOOK);
+    };
     let (run, code) = wait(client, output, run, suite, deadline)?;
     if !output.json {
         print(&reached(&run));
@@ -275,6 +281,7 @@ fn reached(run: &Value) -> String {
     fields.add("run", member(run, "/id"));
     fields.add("model", member(run, "/model"));
     fields.add("status", member(run, "/status"));
+    fields.add_some("failure", &member(run, "/failure/message"));
     let number = |value: &Value| value.as_f64().map_or_else(|| String::from("-"), |x| format!("{x:.3}"));
     let mut table = Table::new(&["SET", "STATUS", "PASS@K", "MAJ@K", ">TOKENS", ">TRUNCATED", "EVALUATION"]);
     for set in items_of(run, "sets") {
@@ -297,9 +304,10 @@ fn reached(run: &Value) -> String {
 fn results(client: &Client, output: Output, args: &ResultsArgs) -> anyhow::Result<ExitCode> {
     let list = args.page.list(client, &path(&args.suite, "/runs"), &[])?;
     output.answer(&list, || {
-        let newest = items(&list).next();
+        // A run that could not begin has no sets.
+        let whole = items(&list).find(|run| run["failure"].is_null());
         let sets: Vec<String> =
-            newest.into_iter().flat_map(|run| items_of(run, "sets")).map(|set| member(set, "/name")).collect();
+            whole.into_iter().flat_map(|run| items_of(run, "sets")).map(|set| member(set, "/name")).collect();
         let mut head = vec![String::from("RUN"), String::from("CREATED"), String::from("MODEL")];
         head.extend(sets.iter().map(|set| set.to_uppercase()));
         let mut table = Table::new(&head.iter().map(String::as_str).collect::<Vec<_>>());
@@ -309,6 +317,9 @@ fn results(client: &Client, output: Output, args: &ResultsArgs) -> anyhow::Resul
                 Value::Null => member(set, "/status"),
                 rate => interval(rate),
             }));
+            if !run["failure"].is_null() {
+                cells.extend(sets.iter().map(|_| member(run, "/status")));
+            }
             table.row(cells);
         }
         table.text("it has no runs; make one with `anneal suites run`")

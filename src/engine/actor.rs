@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::backend::{Backend, Tensors, Usage};
 use super::batch::Sequence;
 use super::collective::Collective;
+use super::conversation::{Held, Table};
 use super::device::Device;
 use super::error::EngineError;
 use super::kernels;
@@ -24,8 +25,9 @@ use super::report::{Progress, Reporter};
 use super::rollout::{Rollout, RolloutGroup};
 use super::sampler::{Completion, Request, Sampler};
 use super::verification::{Failures, Verification};
-use super::verify::{OwnedCase, Verdict, VerifyPool};
+use super::verify::{Judging, OwnedCase, Verdict, VerifyPool};
 use crate::dataset::{Dataset, Row};
+use crate::environment::{self, Environment};
 use crate::job::adapter::Quantize;
 use crate::job::spec::{Masters, Precision, PromptSpec, SampledWeights, SamplingSpec};
 use crate::job::{ArtifactKind, JobId, Manifest, Phase};
@@ -35,7 +37,7 @@ use crate::text::ModelText;
 use crate::text::chat::ChatTemplate;
 use crate::text::prompt::{AnsweredPrompt, Prompter, RenderedPrompt};
 use crate::text::tokenizer::TextTokenizer;
-use crate::verifier::{self, Outside};
+use crate::verifier::{self, Outside, Score};
 
 /// How often the engine looks whether the last verifications are done.
 const VERIFY_POLL: Duration = Duration::from_millis(2);
@@ -111,6 +113,11 @@ impl ActorSpec {
     pub(super) fn begins_at_model(&self) -> bool {
         let is_rounded = self.training == Trained::Weights(Masters::Bf16);
         !is_rounded && !matches!(&self.training, Trained::Adapter(origin) if !origin.is_nothing_yet())
+    }
+
+    /// What of a completion is judged.
+    pub(super) fn judging(&self) -> Judging<'_> {
+        Judging { prompt: &self.prompt, environment: self.sampling.environment.as_ref() }
     }
 
     /// What the weights are for.
@@ -189,6 +196,8 @@ pub struct Actor<'a, B: Backend> {
     /// What samples in its place where a spec asks for weights of fewer bits, and after how many steps they were taken.
     quick: Option<(u64, Decoder<B>)>,
     verify: Option<VerifyPool>,
+    /// What answers between turns, but for the verifier.
+    environment: Option<Arc<dyn Environment>>,
     failures: Failures,
     /// Of what was sampled last, completions that could not be judged, each with the place of its group.
     unscored: Vec<(usize, Rollout)>,
@@ -221,6 +230,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             decoder,
             quick: None,
             verify: spec.verifier.as_ref().map(|config| VerifyPool::of(config, &spec.outside)),
+            environment: spec.sampling.environment.as_ref().and_then(|one| environment::build(one, &spec.outside)),
             failures: Failures::default(),
             unscored: Vec::new(),
             spec,
@@ -268,6 +278,9 @@ impl<'a, B: Backend> Actor<'a, B> {
 
     /// Renders a first sample of a data set's prompts before anything is spent on them.
     pub(super) fn check_prompts(&self, dataset: &Dataset, reporter: &dyn Reporter) -> Result<(), EngineError> {
+        if let Some(environment) = &self.spec.sampling.environment {
+            self.prompter()?.check_answerer(environment.role.as_str(), self.end)?;
+        }
         for index in 0..dataset.len().min(CHECKED_PROMPTS) {
             reporter.check()?;
             let number = dataset.number(index);
@@ -364,51 +377,46 @@ impl<'a, B: Backend> Actor<'a, B> {
         let prompts = self.prompts(request, reporter)?;
         let mut requests = Vec::with_capacity(request.rows.len() * samples);
         for ((id, _), (_, prompt)) in request.rows.iter().zip(&prompts) {
-            requests.extend((0..request.samples).map(|sample| Request {
-                prompt: *id,
-                sample,
-                tokens: Arc::clone(&prompt.tokens),
-            }));
+            requests.extend((0..request.samples).map(|sample| Request::new(*id, sample, Arc::clone(&prompt.tokens))));
         }
         let policy = request.phase == Phase::Sampling;
         if policy {
             self.quicken(request.step)?;
         }
         let quick = self.quick.as_ref().filter(|_| policy).map(|(_, decoder)| decoder);
+        let mut sampling = request.sampling.clone();
+        let environment = sampling.environment.take();
+        sampling.stop.extend(environment.iter().filter_map(|spec| spec.stop().map(str::to_owned)));
         let sampler = Sampler {
             decoder: quick.unwrap_or(&self.decoder),
             tokenizer: &self.tokenizer,
-            spec: request.sampling,
+            spec: &sampling,
             stream: request.stream,
         };
-        let (completions, verified) = sample_and_verify(
-            &sampler,
-            self.verify.as_mut(),
-            &requests,
-            (&self.spec.prompt, &prompts),
-            request,
-            reporter,
-        )?;
-        let of = |all: &Verified| Verification::of(&all.verdicts, all.wait_seconds);
-        let verification = verified.as_ref().map(of).unwrap_or_default();
-        let verdicts =
-            verified.map_or_else(|| vec![None; completions.len()], |all| all.verdicts.into_iter().map(Some).collect());
-
-        let mut scored = completions.into_iter().zip(verdicts).zip((0..request.samples).cycle());
-        let mut unscored = Vec::new();
-        let groups = request.rows.iter().zip(prompts).enumerate().map(|(place, ((_, index), (_, prompt)))| {
-            let mut rollouts = Vec::with_capacity(samples);
-            for ((completion, verdict), sample) in scored.by_ref().take(samples) {
-                let is_scored = verdict.as_ref().is_none_or(|verdict: &Verdict| verdict.score.is_scored());
-                if is_scored {
-                    rollouts.push(rollout(sample, completion, verdict.as_ref()));
-                } else if unscored.len() < MOST_UNSCORED {
-                    unscored.push((place, rollout(sample, completion, verdict.as_ref())));
-                }
+        let (held, wait_seconds) = match &environment {
+            None => {
+                let judging = self.spec.judging();
+                sample_and_verify(&sampler, self.verify.as_mut(), &requests, (judging, &prompts), request, reporter)?
             }
-            RolloutGroup { row: *index, step: request.step, prompt: prompt.tokens, text: prompt.text, rollouts }
-        });
-        Ok(RolledOut { groups: groups.collect(), unscored, verification })
+            Some(spec) => {
+                let context = self.weights.config().max_position_embeddings;
+                let table = Table {
+                    sampler,
+                    prompter: Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.prompt, context)?,
+                    spec,
+                    environment: self.environment.as_ref(),
+                    verify: self.verify.as_mut(),
+                    judging: self.spec.judging(),
+                    prompts: &prompts,
+                    samples,
+                    phase: request.phase,
+                    step: request.step,
+                    verifying: false,
+                };
+                table.hold(&requests, reporter)?
+            }
+        };
+        Ok(RolledOut::of(request, prompts, held, wait_seconds))
     }
 }
 
@@ -421,35 +429,60 @@ struct RolledOut {
     verification: Verification,
 }
 
-/// The verdicts on what was sampled.
-struct Verified {
-    verdicts: Vec<Verdict>,
-    /// From the end of sampling to the last verdict.
-    wait_seconds: f64,
+impl RolledOut {
+    /// The completions by their prompts.
+    fn of(
+        request: &RolloutRequest<'_>,
+        prompts: Vec<(Row, RenderedPrompt)>,
+        held: Vec<Held>,
+        wait_seconds: f64,
+    ) -> Self {
+        let mut verdicts: Vec<Verdict> = held.iter().filter_map(|held| held.verdict.clone()).collect();
+        if !verdicts.is_empty() {
+            // Without a verifier those alone have one whose environment failed; the others count as judged.
+            verdicts.resize(held.len(), Verdict { score: Score::ok(0.0), seconds: 0.0 });
+        }
+        let verification =
+            if verdicts.is_empty() { Verification::default() } else { Verification::of(&verdicts, wait_seconds) };
+        let samples = request.samples as usize;
+        let mut scored = held.into_iter().zip((0..request.samples).cycle());
+        let mut unscored = Vec::new();
+        let groups = request.rows.iter().zip(prompts).enumerate().map(|(place, ((_, index), (_, prompt)))| {
+            let mut rollouts = Vec::with_capacity(samples);
+            for (held, sample) in scored.by_ref().take(samples) {
+                let is_scored = held.verdict.as_ref().is_none_or(|verdict| verdict.score.is_scored());
+                if is_scored {
+                    rollouts.push(rollout(sample, held));
+                } else if unscored.len() < MOST_UNSCORED {
+                    unscored.push((place, rollout(sample, held)));
+                }
+            }
+            RolloutGroup { row: *index, step: request.step, prompt: prompt.tokens, text: prompt.text, rollouts }
+        });
+        let groups = groups.collect();
+        Self { groups, unscored, verification }
+    }
 }
 
-/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others. Without a verifier there are no verdicts.
+/// Samples all requests, and scores each completion as soon as it is there, beside the sampling of the others; with the
+/// seconds from the end of sampling to the last verdict. Without a verifier there are no verdicts.
 fn sample_and_verify<B: Backend>(
     sampler: &Sampler<'_, B>,
     verify: Option<&mut VerifyPool>,
     requests: &[Request],
-    (spec, prompts): (&PromptSpec, &[(Row, RenderedPrompt)]),
+    (judging, prompts): (Judging<'_>, &[(Row, RenderedPrompt)]),
     request: &RolloutRequest<'_>,
     reporter: &mut dyn Reporter,
-) -> Result<(Vec<Completion>, Option<Verified>), EngineError> {
+) -> Result<(Vec<Held>, f64), EngineError> {
+    let held = |(completion, verdict)| Held { completion, answers: Vec::new(), verdict };
     let mut progress = Progress::new(request.phase, "completions", requests.len());
     let Some(pool) = verify else {
         let completions = sampler.run(requests, |seen| progress.update(reporter, seen.done))?;
-        return Ok((completions, None));
+        return Ok((completions.into_iter().map(|completion| held((completion, None))).collect(), 0.0));
     };
     let case = |place: usize, completion: &Completion| {
         let (row, prompt) = &prompts[place / request.samples as usize];
-        OwnedCase {
-            prompt: prompt.text.clone(),
-            completion: spec.answer(&completion.text).to_owned(),
-            answer: row.answer.clone(),
-            row: Arc::clone(&row.fields),
-        }
+        OwnedCase::of(judging, row, &prompt.text, (&completion.text, &[]))
     };
     let (cases, inbox) = mpsc::channel();
     let stop = &AtomicBool::new(false);
@@ -477,12 +510,12 @@ fn sample_and_verify<B: Backend>(
         let (completions, wait_seconds) = waited?;
         let lost = || EngineError::Internal(String::from("verification stopped without a reason"));
         let verdicts = verdicts.ok().flatten().ok_or_else(lost)?;
-        Ok((completions, Some(Verified { verdicts, wait_seconds })))
+        Ok((completions.into_iter().zip(verdicts.into_iter().map(Some)).map(held).collect(), wait_seconds))
     })
 }
 
 /// A completion with its verdict, if there is one.
-fn rollout(sample: u32, completion: Completion, verdict: Option<&Verdict>) -> Rollout {
+fn rollout(sample: u32, Held { completion, answers, verdict }: Held) -> Rollout {
     let mut rollout = Rollout {
         sample,
         text: completion.text,
@@ -499,6 +532,7 @@ fn rollout(sample: u32, completion: Completion, verdict: Option<&Verdict>) -> Ro
         detail: None,
         parts: Vec::new(),
         verify_seconds: None,
+        answers,
     };
     if let Some(verdict) = verdict {
         verdict.judge(&mut rollout);

@@ -48,7 +48,7 @@ fn measure(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Poli
         majority,
         distinct_answers,
         reward_mean: average(&|r| r.reward),
-        tokens_mean: average(&|r| r.tokens.len() as f64),
+        tokens_mean: average(&|r| r.drawn() as f64),
         truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
     }
 }

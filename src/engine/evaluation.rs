@@ -113,7 +113,7 @@ fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineEr
         majority: votes_of.map(|(majority, _)| majority),
         distinct_answers: votes_of.map(|(_, distinct)| distinct),
         reward_sum: group.rewards().iter().sum(),
-        tokens: group.rollouts.iter().map(|rollout| rollout.tokens.len() as u64).sum(),
+        tokens: group.rollouts.iter().map(|rollout| rollout.drawn() as u64).sum(),
         truncated: count(&|rollout| rollout.finish == FinishReason::Length),
         completions: group.rollouts.iter().take(COMPLETIONS_KEPT).map(kept).collect(),
     })
@@ -125,7 +125,7 @@ fn kept(rollout: &rollout::Rollout) -> EvaluatedCompletion {
         sample: rollout.sample,
         completion: rollout.text.chars().take(COMPLETION_CHARACTERS).collect(),
         answer: rollout.answer.clone(),
-        tokens: rollout.tokens.len() as u64,
+        tokens: rollout.drawn() as u64,
         finish: rollout.finish,
         status: rollout.status,
         reward: rollout.reward,

@@ -141,9 +141,9 @@ fn is_clipped(log_ratio: f64, credit: f32, clip: Clip) -> bool {
 pub fn thoughts(groups: &[&RolloutGroup], tokenizer: &TextTokenizer) -> Statistics {
     let (mut thought, mut answer, mut open, mut count) = (0.0, 0.0, 0.0, 0.0);
     for rollout in groups.iter().flat_map(|group| &group.rollouts) {
-        let tokens = &rollout.tokens;
+        let tokens: Vec<u32> = rollout.drawn_tokens().collect();
         count += 1.0;
-        match thought_tokens(tokens, tokenizer) {
+        match thought_tokens(&tokens, tokenizer) {
             Some(own) => {
                 thought += own as f64;
                 answer += (tokens.len() - own) as f64;
@@ -160,6 +160,17 @@ pub fn thoughts(groups: &[&RolloutGroup], tokenizer: &TextTokenizer) -> Statisti
     let means = [("completion/thinking_tokens_mean", thought), ("completion/answer_tokens_mean", answer)];
     let means = means.into_iter().chain([("completion/thinking_unfinished", open)]);
     means.map(|(name, sum)| (name, sum / count)).collect()
+}
+
+/// How many turns completions have, and how much of them an environment wrote.
+pub fn turns(groups: &[&RolloutGroup]) -> Statistics {
+    let rollouts = || groups.iter().flat_map(|group| &group.rollouts);
+    let average = |of: &dyn Fn(&Rollout) -> usize| mean(&rollouts().map(|one| of(one) as f64).collect::<Vec<_>>());
+    let heard = |rollout: &Rollout| rollout.answers.iter().filter(|one| one.tokens[0] < one.tokens[1]).count();
+    vec![
+        ("completion/turns_mean", average(&|rollout| 1 + heard(rollout))),
+        ("completion/environment_tokens_mean", average(&|rollout| rollout.tokens.len() - rollout.drawn())),
+    ]
 }
 
 /// How many tokens there are until the reasoning has ended for the last time.
@@ -188,10 +199,10 @@ pub fn completions(all: &[&RolloutGroup], expected: Option<&Expected<'_>>, speci
         return Vec::new();
     }
     let count = rollouts.len() as f64;
-    let tokens: f64 = rollouts.iter().map(|r| r.tokens.len() as f64).sum();
+    let tokens: f64 = rollouts.iter().map(|r| r.drawn() as f64).sum();
     let cut = rollouts.iter().filter(|r| r.finish == FinishReason::Length).count();
-    let is_marked = |tokens: &[u32]| tokens.iter().any(|token| special.binary_search(token).is_ok());
-    let marked = rollouts.iter().filter(|r| is_marked(&r.tokens)).count();
+    let marked =
+        rollouts.iter().filter(|r| r.drawn_tokens().any(|token| special.binary_search(&token).is_ok())).count();
     let mut metrics = vec![
         ("completion/tokens_mean", tokens / count),
         ("completion/truncated", cut as f64 / count),
@@ -244,7 +255,7 @@ fn length_correlation(groups: &[&RolloutGroup]) -> Option<f64> {
     let (mut products, mut rewards, mut lengths) = (0.0, 0.0, 0.0);
     let groups: Vec<_> = groups.iter().filter(|group| !is_zero_spread(&group.rewards())).collect();
     for group in &groups {
-        let length = |rollout: &Rollout| rollout.tokens.len() as f64;
+        let length = |rollout: &Rollout| rollout.drawn() as f64;
         let mean_reward = mean(&group.rewards());
         let mean_length = mean(&group.rollouts.iter().map(length).collect::<Vec<_>>());
         for rollout in &group.rollouts {
@@ -308,7 +319,7 @@ pub fn parts<'a>(groups: impl Iterator<Item = &'a RolloutGroup>, names: &[String
 /// Mean entropy per token of the model's distribution, in nats; 0 for no tokens.
 pub fn token_entropy(groups: &[&RolloutGroup]) -> f64 {
     let rollouts = || groups.iter().flat_map(|g| &g.rollouts);
-    let tokens: usize = rollouts().map(|r| r.tokens.len()).sum();
+    let tokens: usize = rollouts().map(Rollout::drawn).sum();
     rollouts().map(|r| r.entropy_sum).sum::<f64>() / tokens.max(1) as f64
 }
 

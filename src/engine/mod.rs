@@ -10,6 +10,7 @@ pub mod backend;
 pub mod batch;
 pub mod choice;
 pub mod collective;
+mod conversation;
 pub mod cpu;
 pub mod cuda;
 mod curriculum;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::actor::ActorSpec;
 use super::artifact::Saved;
@@ -11,10 +10,9 @@ use super::report::{Progress, Reporter};
 use super::rollout::{self, Rollout, RolloutGroup};
 use super::rollout_set;
 use super::verification::Failures;
-use super::verify::{OwnedCase, VerifyPool};
+use super::verify::{Judging, OwnedCase, VerifyPool};
 use crate::dataset::Dataset;
 use crate::job::event::LogDetail;
-use crate::job::spec::PromptSpec;
 use crate::job::{Flip, Flips, NewEvent, PairedPass, Phase};
 use crate::objective::math::{PASS_MARK, mean};
 use crate::objective::paired::Comparison;
@@ -52,7 +50,7 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
         let scored = if rollout_set::has_part(&job.actor.directory, part) {
             rollout::read(&rollout_set::kept_part(&job.actor.directory, part)?)?
         } else {
-            let (scored, new) = score(groups, (&job.rows, &job.actor.prompt), &mut pool, reporter)?;
+            let (scored, new) = score(groups, (&job.rows, job.actor.judging()), &mut pool, reporter)?;
             failures.count(new)?;
             rollout_set::keep_part(&job.actor.directory, part, &scored)?;
             scored
@@ -72,19 +70,15 @@ pub fn regrade(job: &RegradingJob, reporter: &mut dyn Reporter) -> Result<Saved,
 /// Scores the completions of some groups, and leaves out those without a verdict. Returns how many verifications failed.
 fn score(
     groups: &[RolloutGroup],
-    (rows, spec): (&Dataset, &PromptSpec),
+    (rows, judging): (&Dataset, Judging<'_>),
     pool: &mut VerifyPool,
     reporter: &dyn Reporter,
 ) -> Result<(Vec<RolloutGroup>, Failures), EngineError> {
     let mut cases = Vec::new();
     for group in groups {
         let row = rows.row(group.row)?;
-        cases.extend(group.rollouts.iter().map(|rollout| OwnedCase {
-            prompt: group.text.clone(),
-            completion: spec.answer(&rollout.text).to_owned(),
-            answer: row.answer.clone(),
-            row: Arc::clone(&row.fields),
-        }));
+        let case = |rollout: &Rollout| OwnedCase::of(judging, &row, &group.text, (&rollout.text, &rollout.answers));
+        cases.extend(group.rollouts.iter().map(case));
     }
     let verdicts = pool.score_all(cases, || reporter.check().is_err());
     reporter.check()?;

@@ -176,7 +176,7 @@ impl<B: Backend> Model<B> {
         let requests: Vec<Request> = each
             .flat_map(|(prompt, number)| {
                 let tokens = &prompt.tokens;
-                (0..order.samples).map(move |sample| Request { prompt: number, sample, tokens: Arc::clone(tokens) })
+                (0..order.samples).map(move |sample| Request::new(number, sample, Arc::clone(tokens)))
             })
             .collect();
         if order.echo {
@@ -478,7 +478,7 @@ mod tests {
             .zip(0..)
             .map(|(text, prompt)| {
                 let tokens = responder.tokenizer.encode(text).unwrap().into();
-                Request { prompt, sample: 0, tokens }
+                Request::new(prompt, 0, tokens)
             })
             .collect();
         let stream = Stream::new(0, Purpose::Rollout, 9);

@@ -121,11 +121,11 @@ pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> 
     group.rollouts.iter().map(|rollout| Sequence {
         prompt: Arc::clone(&group.prompt),
         completion: rollout.tokens.clone(),
-        loss_mask: Vec::new(),
+        loss_mask: rollout.drawn_mask(),
         credit: 0.0,
-        behavior_logprobs: rollout.behavior_logprobs.clone(),
-        reference_logprobs: rollout.reference_logprobs.clone(),
-        proximal_logprobs: rollout.proximal_logprobs.clone(),
+        behavior_logprobs: rollout.of_drawn(&rollout.behavior_logprobs),
+        reference_logprobs: rollout.of_drawn(&rollout.reference_logprobs),
+        proximal_logprobs: rollout.of_drawn(&rollout.proximal_logprobs),
     })
 }
 
@@ -153,6 +153,7 @@ pub(super) mod tests {
             detail: None,
             parts: Vec::new(),
             verify_seconds: None,
+            answers: Vec::new(),
         };
         RolloutGroup {
             row: 0,

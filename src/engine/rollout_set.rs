@@ -14,7 +14,7 @@ use super::error::EngineError;
 use super::rollout::{self, Rollout, RolloutGroup, read_lines};
 use crate::job::inference::FinishReason;
 use crate::job::rollout_set::{GROUPS_FILE, PART_DIGEST, PARTS_FOLDER, ROLLOUTS_FILE, SUMMARY_FILE, TIMES_FILE};
-use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary};
+use crate::job::{ArtifactKind, ArtifactSummary, RolloutLine, RolloutSummary, TurnAnswer};
 use crate::objective::frontier::ScoredGroup;
 use crate::objective::math::is_zero_spread;
 
@@ -112,11 +112,11 @@ impl Writer {
                 .map_err(std::io::Error::from)
                 .and_then(|()| self.lines.write_all(b"\n"))
                 .map_err(|e| EngineError::io("writing", &self.path, e))?;
-            self.summary.tokens += line.tokens.len() as u64;
             self.reward_sum += line.reward.unwrap_or_default();
             self.summary.entropy_sum = self.summary.entropy_sum.map(|sum| sum + line.entropy_sum);
             self.summary.cut = self.summary.cut.map(|count| count + u64::from(line.finish == FinishReason::Length));
         }
+        self.summary.tokens += group.rollouts.iter().map(|rollout| rollout.drawn() as u64).sum::<u64>();
         self.seconds.extend(group.rollouts.iter().map(|rollout| rollout.verify_seconds));
         self.summary.groups += 1;
         self.summary.rollouts += group.rollouts.len() as u64;
@@ -167,6 +167,9 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
         if line.reward.is_some_and(|reward| !reward.is_finite()) || line.prompt_tokens.is_empty() {
             return Err(broken(format!("group {} of the rollout set holds no usable rollout", line.group)));
         }
+        if !are_within(&line) {
+            return Err(broken(format!("group {} of the rollout set has answers outside its completions", line.group)));
+        }
         if last != Some(line.group) {
             last = Some(line.group);
             groups.push(RolloutGroup {
@@ -194,6 +197,7 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
             detail: line.detail,
             parts: line.parts,
             verify_seconds: None,
+            answers: line.answers,
         };
         if let Some(group) = groups.last_mut() {
             group.rollouts.push(rollout);
@@ -203,4 +207,14 @@ pub fn read(directory: &Path) -> Result<Vec<RolloutGroup>, EngineError> {
         return Err(broken(String::from("the rollout set is empty")));
     }
     Ok(groups)
+}
+
+/// Whether what was answered between turns stands in order within the completion.
+fn are_within(line: &RolloutLine) -> bool {
+    let mut until = 0;
+    line.answers.iter().all(|TurnAnswer { tokens: [first, end], text, .. }| {
+        let follows = until <= *first && first <= end && *end <= line.tokens.len();
+        until = *end;
+        follows && text[0] <= text[1] && line.completion.get(text[0]..text[1]).is_some()
+    })
 }

@@ -82,6 +82,7 @@ fn rewards_alone(mut group: RolloutGroup) -> RolloutGroup {
         rollout.behavior_logprobs = Vec::new();
         rollout.entropies = Vec::new();
         rollout.parts = Vec::new();
+        rollout.answers = Vec::new();
         rollout.detail = None;
     }
     RolloutGroup { text: String::new(), prompt: Vec::new().into(), ..group }
@@ -206,7 +207,7 @@ impl<B: Backend> Trainer<'_, B> {
             phase: Phase::Sampling,
         };
         let (groups, verification) = self.actor.roll_out(&request, reporter)?;
-        let tokens = groups.iter().flat_map(|group| &group.rollouts).map(|rollout| rollout.tokens.len()).sum();
+        let tokens = groups.iter().flat_map(|group| &group.rollouts).map(Rollout::drawn).sum();
         Ok(Sampled { groups, unscored: self.actor.take_unscored(), verification, replaced: Vec::new(), tokens })
     }
 

@@ -106,8 +106,10 @@ impl SampleLog {
         let Some((_, kept)) = open.groups.iter_mut().find(|(trained, _)| Arc::ptr_eq(trained, group)) else { return };
         kept.learned.resize(kept.group.rollouts.len(), None);
         if let (Some(place), Some(rollout)) = (kept.learned.get_mut(rollout), kept.group.rollouts.get_mut(rollout)) {
-            *place = Some(learned);
-            reference.clone_into(&mut rollout.reference_logprobs);
+            let Learned { step, credit, policy_logprobs } = learned;
+            let (credit, policy_logprobs) = (rollout.over_all(credit), rollout.over_all(policy_logprobs));
+            *place = Some(Learned { step, credit, policy_logprobs });
+            rollout.reference_logprobs = rollout.over_all(reference.to_vec());
             open.stale = true;
         }
     }

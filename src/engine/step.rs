@@ -409,6 +409,9 @@ impl<B: Backend> Trainer<'_, B> {
         if self.job.actor.prompt.thinking == Some(true) {
             metrics.extend(measure::thoughts(&sampled, &self.actor.tokenizer));
         }
+        if self.job.actor.sampling.environment.is_some() {
+            metrics.extend(measure::turns(&sampled));
+        }
         let scored: Vec<_> = sampled.iter().map(|group| group.scored()).collect();
         metrics.extend(self.objective.round_report(self.round.unwrap_or(0), &scored));
         let count = |groups: &mut dyn Iterator<Item = &RolloutGroup>| groups.map(|g| g.rollouts.len()).sum::<usize>();

@@ -279,7 +279,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         let all: Vec<Sequence> = groups.iter().flat_map(sequences).collect();
         let logprobs = self.reference_logprobs(&all, reporter)?;
         for (rollout, logprobs) in groups.iter_mut().flat_map(|group| &mut group.rollouts).zip(logprobs) {
-            rollout.reference_logprobs = logprobs;
+            rollout.reference_logprobs = rollout.over_all(logprobs);
         }
         Ok(())
     }
@@ -303,7 +303,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         let mut logprobs = logprobs.into_iter();
         for group in &mut self.rollouts {
             for (rollout, logprobs) in Arc::make_mut(group).rollouts.iter_mut().zip(&mut logprobs) {
-                rollout.proximal_logprobs = logprobs;
+                rollout.proximal_logprobs = rollout.over_all(logprobs);
             }
         }
     }
@@ -335,9 +335,15 @@ const READ_TEXTS: usize = 1000;
 /// sampled them.
 fn check_texts(groups: &[RolloutGroup], tokenizer: &TextTokenizer) -> Result<(), EngineError> {
     for rollout in groups.iter().flat_map(|group| &group.rollouts).take(READ_TEXTS) {
-        let read = tokenizer.decode(&rollout.tokens, true)?;
+        // Of several turns the first.
+        let [tokens, end] = rollout
+            .answers
+            .first()
+            .map_or([rollout.tokens.len(), rollout.text.len()], |answer| [answer.tokens[0], answer.text[0]]);
+        let read = tokenizer.decode(&rollout.tokens[..tokens], true)?;
         // The text may have been cut at a stop text, or within a character.
-        if !read.starts_with(rollout.text.trim_end_matches(char::REPLACEMENT_CHARACTER)) {
+        let text = rollout.text.get(..end).unwrap_or_default();
+        if !read.starts_with(text.trim_end_matches(char::REPLACEMENT_CHARACTER)) {
             let detail = format!(
                 "the rollout set is of a model with another tokenizer: a completion in it is `{}`, of which the tokens read \
                  `{}` here",

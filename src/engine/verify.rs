@@ -15,10 +15,13 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::job::{RewardPart, Rollout};
-use crate::verifier::{self, Case, Outside, Part, Score, Verifier};
+use crate::dataset::Row;
+use crate::job::environment::{EnvironmentSpec, Judged};
+use crate::job::spec::PromptSpec;
+use crate::job::{RewardPart, Rollout, TurnAnswer};
+use crate::verifier::{self, Case, ENVIRONMENT, Outside, Part, Score, Verifier};
 
 /// The most threads that were given up and go on.
 const MAX_ABANDONED: usize = 8;
@@ -37,7 +40,31 @@ pub struct OwnedCase {
     pub row: Arc<Map<String, Value>>,
 }
 
+/// What decides which part of a completion is judged.
+#[derive(Clone, Copy)]
+pub struct Judging<'a> {
+    pub prompt: &'a PromptSpec,
+    pub environment: Option<&'a EnvironmentSpec>,
+}
+
 impl OwnedCase {
+    /// The case that a completion to a row's prompt is. Where an environment answers, the row has a column [`ENVIRONMENT`] with
+    /// what was said and earned.
+    pub fn of(judging: Judging<'_>, row: &Row, prompt: &str, (text, answers): (&str, &[TurnAnswer])) -> Self {
+        let heard = answers.iter().rfind(|answer| answer.text[0] < answer.text[1]);
+        let (before, last) = heard.and_then(|answer| text.split_at_checked(answer.text[1])).unwrap_or(("", text));
+        let (mut completion, mut fields) = (judging.prompt.answer(last).to_owned(), Arc::clone(&row.fields));
+        if let Some(environment) = judging.environment {
+            if environment.judge == Judged::Conversation {
+                completion.insert_str(0, before);
+            }
+            let rewards: Vec<f64> = answers.iter().filter_map(|answer| answer.reward).collect();
+            let told = json!({"conversation": text, "answers": answers.len(), "rewards": rewards});
+            Arc::make_mut(&mut fields).insert(ENVIRONMENT.to_owned(), told);
+        }
+        Self { prompt: prompt.to_owned(), completion, answer: row.answer.clone(), row: fields }
+    }
+
     fn borrow(&self) -> Case<'_> {
         let Self { prompt, completion, answer, row } = self;
         Case { prompt, completion, answer: answer.as_deref(), row }
@@ -372,6 +399,26 @@ mod tests {
 
     fn statuses(scores: &[Score]) -> Vec<&'static str> {
         scores.iter().map(|score| score.status.as_str()).collect()
+    }
+
+    #[test]
+    fn of_several_turns_the_last_is_judged_unless_a_spec_wants_all() {
+        let row = crate::dataset::tests::row(r#"{"prompt": "p", "answer": "4", "environment": "mine"}"#);
+        let answer = |text: [usize; 2], reward| TurnAnswer { tokens: [0, text[1] - text[0]], text, reward };
+        // `5 no` was said and answered, and `4` is the last turn, which earned something.
+        let answers = [answer([1, 4], None), answer([5, 5], Some(0.5))];
+        let judged = |environment: Value| {
+            let environment = serde_json::from_value(environment).unwrap();
+            let judging = Judging { prompt: &PromptSpec::default(), environment: Some(&environment) };
+            let case = OwnedCase::of(judging, &row, "p", ("5 no4", &answers));
+            (case.completion, case.row[ENVIRONMENT].clone())
+        };
+        let told = json!({"conversation": "5 no4", "answers": 2, "rewards": [0.5]});
+        assert_eq!(judged(json!({"type": "calculator"})), (String::from("4"), told.clone()));
+        assert_eq!(judged(json!({"type": "calculator", "judge": "conversation"})), (String::from("5 no4"), told));
+        let plain =
+            OwnedCase::of(Judging { prompt: &PromptSpec::default(), environment: None }, &row, "p", ("5 no4", &[]));
+        assert_eq!((plain.completion.as_str(), &plain.row[ENVIRONMENT]), ("5 no4", &json!("mine")));
     }
 
     #[test]

@@ -258,6 +258,18 @@ pub const METRICS: &[Metric] = &[
         meaning: "The share of completions that do not end their reasoning, of which verifiers see nothing.",
     },
     Metric {
+        name: "completion/turns_mean",
+        unit: "turns",
+        when: "sampled completions with `sampling.environment`",
+        meaning: "The mean number of turns that the model had.",
+    },
+    Metric {
+        name: "completion/environment_tokens_mean",
+        unit: "tokens",
+        when: "sampled completions with `sampling.environment`",
+        meaning: "The mean number of tokens that the environment wrote, which `completion/tokens_mean` leaves out.",
+    },
+    Metric {
         name: "completion/truncated",
         unit: "share",
         when: "sampled completions",

@@ -12,6 +12,7 @@ pub mod curriculum;
 pub mod device;
 pub mod diagnosis;
 pub mod digest;
+pub mod environment;
 pub mod evaluation;
 pub mod event;
 pub mod export;
@@ -61,7 +62,7 @@ pub use id::{
 pub(crate) use kinds::kinds;
 pub use launch::LaunchStatus;
 pub use rollout_set::{
-    Learned, RewardPart, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus,
+    Learned, RewardPart, Rollout, RolloutGroup, RolloutLine, RolloutSummary, SampledGroup, ScoreStatus, TurnAnswer,
 };
 pub use status::{Failure, FailureKind, JobKind, JobStatus, ModelStatus, Phase, RolloutSetStatus, UploadStatus};
 pub use sweep::SweepStatus;

@@ -74,6 +74,66 @@ pub struct Rollout {
     /// How long the verdict took; none in what is kept to learn from, and without a verifier.
     #[serde(default)]
     pub verify_seconds: Option<f64>,
+    /// What an environment answered, in order; empty without one.
+    #[serde(default)]
+    pub answers: Vec<TurnAnswer>,
+}
+
+/// What an environment answered when a turn of the model had ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TurnAnswer {
+    /// The places of its tokens among those of the completion, from the first to behind the last; none where it said nothing.
+    /// They were not drawn, so that their log-probabilities and entropies are 0, and nothing is learnt of them.
+    pub tokens: [usize; 2],
+    /// The places of its bytes in the text of the completion.
+    pub text: [usize; 2],
+    /// What the turn earned, where the environment gives rewards.
+    pub reward: Option<f64>,
+}
+
+impl Rollout {
+    /// Whether the policy has drawn the token at a place.
+    fn is_drawn(&self, place: usize) -> bool {
+        !self.answers.iter().any(|answer| (answer.tokens[0]..answer.tokens[1]).contains(&place))
+    }
+
+    /// For each token whether the policy has drawn it; empty where it has drawn all.
+    pub fn drawn_mask(&self) -> Vec<bool> {
+        if self.drawn() == self.tokens.len() {
+            return Vec::new();
+        }
+        (0..self.tokens.len()).map(|place| self.is_drawn(place)).collect()
+    }
+
+    /// How many of its tokens the policy has drawn.
+    pub fn drawn(&self) -> usize {
+        self.tokens.len() - self.answers.iter().map(|answer| answer.tokens[1] - answer.tokens[0]).sum::<usize>()
+    }
+
+    /// The tokens that the policy has drawn.
+    pub fn drawn_tokens(&self) -> impl Iterator<Item = u32> {
+        let mask = self.drawn_mask();
+        let is_drawn = move |place: usize| mask.get(place).copied().unwrap_or(true);
+        self.tokens.iter().enumerate().filter_map(move |(place, token)| is_drawn(place).then_some(*token))
+    }
+
+    /// Of values of all its tokens those of tokens that the policy has drawn; none of none.
+    pub fn of_drawn(&self, values: &[f32]) -> Vec<f32> {
+        let mask = self.drawn_mask();
+        let drawn = |(place, value): (usize, &f32)| mask.get(place).copied().unwrap_or(true).then_some(*value);
+        values.iter().enumerate().filter_map(drawn).collect()
+    }
+
+    /// The opposite: a value for each token from those of the tokens that the policy has drawn, 0 elsewhere; none from none.
+    pub fn over_all(&self, values: Vec<f32>) -> Vec<f32> {
+        let mask = self.drawn_mask();
+        if values.is_empty() || mask.is_empty() {
+            return values;
+        }
+        let mut values = values.into_iter();
+        mask.into_iter().map(|is_drawn| if is_drawn { values.next().unwrap_or_default() } else { 0.0 }).collect()
+    }
 }
 
 /// One of the verdicts that the verdict on a completion is made of.
@@ -138,6 +198,7 @@ impl RolloutGroup {
             reward: rollout.status.map(|_| rollout.reward),
             detail: rollout.detail.clone(),
             parts: rollout.parts.clone(),
+            answers: rollout.answers.clone(),
         })
     }
 }
@@ -203,6 +264,9 @@ pub struct RolloutLine {
     /// The verdicts that this one is made of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<RewardPart>,
+    /// What an environment answered between the turns of the completion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<TurnAnswer>,
 }
 
 /// What a rollout set holds, in numbers.
@@ -210,7 +274,7 @@ pub struct RolloutLine {
 pub struct RolloutSummary {
     pub groups: u64,
     pub rollouts: u64,
-    /// Completion tokens.
+    /// Completion tokens that were drawn.
     pub tokens: u64,
     /// Mean reward; none without a verifier.
     pub reward_mean: Option<f64>,
@@ -238,5 +302,37 @@ impl RolloutSummary {
     /// The share of completions that were cut off.
     pub fn cut_off(&self) -> Option<f64> {
         self.cut.map(|count| count as f64 / self.rollouts.max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Five tokens, of which an environment wrote the third and the fourth.
+    fn rollout() -> Rollout {
+        let text = json!({"sample": 0, "text": "ab", "tokens": [1, 2, 3, 4, 5], "behavior_logprobs": [], "finish": "stop",
+                          "reference_logprobs": [], "entropy_sum": 0.0, "status": null, "reward": 0.0,
+                          "answers": [{"tokens": [2, 4], "text": [1, 1], "reward": null}]});
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[test]
+    fn values_of_drawn_tokens_come_back_to_their_places() {
+        let rollout = rollout();
+        assert_eq!((rollout.drawn(), rollout.drawn_mask()), (3, vec![true, true, false, false, true]));
+        let all = rollout.over_all(vec![1.0, 2.0, 3.0]);
+        assert_eq!(all, [1.0, 2.0, 0.0, 0.0, 3.0]);
+        assert_eq!(rollout.of_drawn(&all), [1.0, 2.0, 3.0]);
+        assert!(rollout.of_drawn(&[]).is_empty() && rollout.over_all(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_completion_of_one_turn_is_all_drawn() {
+        let rollout = Rollout { answers: Vec::new(), ..rollout() };
+        assert_eq!((rollout.drawn(), rollout.drawn_mask()), (5, Vec::new()));
+        assert_eq!(rollout.over_all(vec![1.0; 5]), rollout.of_drawn(&[1.0; 5]));
     }
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::environment::EnvironmentSpec;
+
 /// How completions are sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -35,6 +37,9 @@ pub struct SamplingSpec {
     /// `train.precision: "bf16"` keeps them so in any case. Evaluations within a job never do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<SampledCache>,
+    /// What answers the model when a turn of it ends, so that completions have several turns (docs/environments.md).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentSpec>,
 }
 
 /// What completions are sampled with.
@@ -76,6 +81,7 @@ impl Default for SamplingSpec {
             batch_size: 64,
             weights: None,
             cache: None,
+            environment: None,
         }
     }
 }
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn a_spec_without_the_member_has_the_digest_that_it_had() {
         let written = serde_json::to_value(SamplingSpec::default()).unwrap();
-        assert!(written.get("cache").is_none() && written.get("weights").is_none());
+        assert!(["cache", "weights", "environment"].iter().all(|name| written.get(name).is_none()));
         let narrow: SamplingSpec = serde_json::from_value(serde_json::json!({"cache": "bf16"})).unwrap();
         assert_eq!(serde_json::to_value(&narrow).unwrap()["cache"], "bf16");
         assert!(serde_json::from_value::<SamplingSpec>(serde_json::json!({"cache": "int8"})).is_err());

@@ -389,11 +389,24 @@ pub struct EvalSpec {
     /// Held-out prompts to use, from the first on.
     #[schemars(range(min = 1, max = 100_000))]
     pub prompts: u32,
+    /// A suite (`suite_...` or its name) on which the server evaluates the finished model when the job has succeeded: an
+    /// evaluation of its own for each set. `GET /v1/suites/{id}/runs?job=JOB` has what they find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub suite: Option<String>,
 }
 
 impl Default for EvalSpec {
     fn default() -> Self {
-        Self { every_steps: 0, samples: 8, pass_at: vec![1, 8], before: true, temperature: None, prompts: 200 }
+        Self {
+            every_steps: 0,
+            samples: 8,
+            pass_at: vec![1, 8],
+            before: true,
+            temperature: None,
+            prompts: 200,
+            suite: None,
+        }
     }
 }
 

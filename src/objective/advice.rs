@@ -4,9 +4,9 @@
 //! 3, whose sum ranks; they and the marks at which they begin to count are judgement, and each names the number that it
 //! rests on.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 use super::frontier::{Coverage, Frontier, ScoredGroup};
 use super::math::{is_zero_spread, mean, population_std};
@@ -14,7 +14,7 @@ use super::{Config, presets};
 use crate::job::spec::{RolloutSpec, TrainSpec};
 
 /// What was measured on a set, beside its frontier.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Measured {
     /// Prompts.
     pub groups: usize,
@@ -42,7 +42,7 @@ pub struct Measured {
 }
 
 /// What a set's summary and its job say.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Recorded {
     /// Tokens of a completion, on average.
     pub tokens: f64,
@@ -60,7 +60,7 @@ pub struct Recorded {
 }
 
 /// A reason for an objective, or against it.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
     /// From -3, which puts it behind all that have no such reason, to 3.
     pub weight: i32,
@@ -69,16 +69,15 @@ pub struct Reason {
 }
 
 /// An objective, or a published setting of one.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Suggestion {
     /// The objective's name, or a preset's.
-    #[schema(example = "bolt")]
     pub name: &'static str,
     /// The sum of the weights.
     pub score: i32,
     pub reasons: Vec<Reason>,
     /// What to set in a job's spec, beside its model, data and verifier.
-    #[schema(value_type = Object)]
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub spec: Value,
     /// Completions that are sampled for a step.
     pub completions_per_step: f64,
@@ -96,16 +95,15 @@ impl Suggestion {
 const AGAINST: i32 = -3;
 
 /// A setting that the numbers speak for, whatever the objective.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Setting {
     /// Where it is in a spec, as a JSON pointer.
-    #[schema(example = "/sampling/max_new_tokens")]
     pub pointer: &'static str,
     pub message: String,
 }
 
 /// What a set says for and against each objective.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     pub measured: Measured,
     /// The best first; those of equal score in a fixed order; last those that a reason of -3 speaks against.

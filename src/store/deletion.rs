@@ -16,7 +16,7 @@ use crate::job::rollout_set::{PARTS_FOLDER, SAMPLE_FOLDER};
 use crate::job::{CheckpointId, JobId, JobStatus, RolloutSetId};
 
 /// What a job owns besides its row, in an order that references allow.
-const OWNED: [&str; 14] = [
+const OWNED: [&str; 15] = [
     "insert into deleted_event (id, position, project)
      select event.id, position, project from event join job on job.id = job_id where job_id = $1",
     "delete from event where job_id = $1",
@@ -31,6 +31,7 @@ const OWNED: [&str; 14] = [
     "delete from fine_tuning where job_id = $1",
     "delete from job_input where job_id = $1",
     "delete from job_metadata where job_id = $1",
+    "delete from suite_wanted where job_id = $1",
     // A request that made it makes another one from now on.
     "delete from idempotency where resource = $1",
 ];

@@ -80,6 +80,7 @@ migrations! {
     "0049_suites",
     "0050_programs",
     "0051_wide_jobs",
+    "0052_suites_after_jobs",
 }
 
 /// What sqlx calls this database.

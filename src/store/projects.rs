@@ -291,6 +291,12 @@ impl Store {
         Ok((rooms, tx))
     }
 
+    /// How many unfinished jobs the project may have; none where there is no limit.
+    pub async fn most_unfinished_jobs(&self) -> Result<Option<u64>> {
+        let own = limits(&mut *self.readers.acquire().await?, self.own_project()).await?;
+        Ok(own.or(self.default_limits()).max_unfinished_jobs)
+    }
+
     /// Counts jobs that are about to be made as some of the project's, if it may have so many. What is known of its room counts
     /// without these, and is forgotten.
     pub(super) async fn take_room(

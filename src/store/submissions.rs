@@ -17,11 +17,12 @@ use super::projects::Room;
 use super::requests::{self, Keyed};
 use super::rollout_sets::insert;
 use super::statement::Statement;
+use super::suites_wanted::want_suites;
 use super::transitions::Transition;
 use super::{JobRow, NewRolloutSet, ROWS, Result, Store, StoreError, read, write_json};
 use crate::job::placement::Base;
 use crate::job::{EventId, JobId, JobStatus, Timestamp, VerifierId};
-use crate::spec::{Attributes, Input, Resolved, digest_of};
+use crate::spec::{Attributes, Input, Resolved, Work, digest_of};
 
 /// Submissions that may wait; more are refused.
 const WAITING: usize = 1024;
@@ -194,6 +195,15 @@ impl Request {
     /// What it refers to.
     pub fn inputs(&self) -> impl Iterator<Item = (JobId, &Input)> {
         self.new.inputs.iter().map(|input| (self.new.id, input))
+    }
+
+    /// The suite that its model is to be evaluated on.
+    fn suite(&self) -> Option<&str> {
+        let proves = self.origin.as_ref().is_some_and(|origin| origin.verifies().is_some());
+        match &self.new.resolved.work {
+            Work::Train(training) if !proves => training.eval.suite.as_deref(),
+            Work::Train(_) | Work::Sample(_) | Work::Regrade(_) | Work::Evaluate(_) => None,
+        }
     }
 
     /// The row that it makes.
@@ -450,8 +460,10 @@ pub(super) async fn insert_jobs(
             .bind(&data)
             .bind(now.0);
     });
-    events.finish()?.persistent(false).execute(connection).await?;
-    Ok(())
+    events.finish()?.persistent(false).execute(&mut *connection).await?;
+    let wanted: Vec<(JobId, &str)> =
+        requests.iter().filter_map(|request| Some((request.new.id, request.suite()?))).collect();
+    want_suites(connection, &wanted).await
 }
 
 /// Under which name a key is stored, and for how long it stands.

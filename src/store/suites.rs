@@ -9,6 +9,7 @@ use sqlx::any::AnyRow;
 use super::inputs::insert_inputs;
 use super::statement::Statement;
 use super::submissions::{Request, insert_jobs};
+use super::suites_wanted::{check_unwanted, take_wanted};
 use super::transitions::Transition;
 use super::{EvaluationRow, NewJob, Page, Result, Store, StoreError, read, read_json, write_json};
 use crate::job::{EvaluationId, JobId, JobStatus, SuiteId, SuiteRunId, Timestamp};
@@ -31,7 +32,10 @@ pub struct NewSuiteRun {
     pub suite: SuiteId,
     /// As the evaluations have it.
     pub model: String,
-    pub evaluations: Vec<(String, NewJob)>,
+    /// The job that asked for it, whose wish it fulfils.
+    pub after_job: Option<JobId>,
+    /// Or why there are none.
+    pub evaluations: std::result::Result<Vec<(String, NewJob)>, Value>,
 }
 
 /// A run, with its evaluations as they are now.
@@ -40,6 +44,10 @@ pub struct SuiteRunRow {
     pub id: SuiteRunId,
     pub suite: SuiteId,
     pub model: String,
+    /// The job that asked for it.
+    pub after_job: Option<JobId>,
+    /// Why it has no evaluations.
+    pub failure: Option<Value>,
     pub created_at: Timestamp,
     pub sets: Vec<SuiteRunSet>,
 }
@@ -99,6 +107,7 @@ impl Store {
     pub async fn delete_suite(&self, id: SuiteId) -> Result<()> {
         self.despite_full(|| async move {
             let mut tx = self.begin().await?;
+            check_unwanted(tx.connection(), id).await?;
             let deleted = sqlx::query("delete from suite where id = $1 and project = coalesce($2, project)")
                 .bind(id.to_string())
                 .bind(self.project())
@@ -115,7 +124,8 @@ impl Store {
     /// Makes a run with all its evaluations, which wait for devices from now on.
     pub async fn add_suite_run(&self, new: NewSuiteRun, now: Timestamp) -> Result<SuiteRunRow> {
         let project = self.own_project().to_owned();
-        let NewSuiteRun { id, suite, model, evaluations } = new;
+        let NewSuiteRun { id, suite, model, after_job, evaluations } = new;
+        let (evaluations, failure) = evaluations.map_or_else(|why| (Vec::new(), Some(why)), |all| (all, None));
         let (names, jobs): (Vec<String>, Vec<NewJob>) = evaluations.into_iter().unzip();
         let sets: Vec<(i64, String, JobId)> =
             (0..).zip(names).zip(&jobs).map(|((number, name), job)| (number, name, job.id)).collect();
@@ -126,14 +136,26 @@ impl Store {
         let known = sqlx::query("select 1 from suite where id = $1 and project = $2");
         let known = known.bind(suite.to_string()).bind(&project).fetch_optional(tx.connection()).await?;
         known.ok_or_else(|| StoreError::NotFound { what: "suite", id: suite.to_string() })?;
-        sqlx::query("insert into suite_run (id, suite_id, project, model, created_at) values ($1, $2, $3, $4, $5)")
-            .bind(id.to_string())
-            .bind(suite.to_string())
-            .bind(&project)
-            .bind(&model)
-            .bind(now.0)
-            .execute(tx.connection())
-            .await?;
+        if let Some(job) = after_job {
+            take_wanted(tx.connection(), job).await?;
+        }
+        sqlx::query(
+            "insert into suite_run (id, suite_id, project, model, after_job, failure, created_at)
+             values ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(id.to_string())
+        .bind(suite.to_string())
+        .bind(&project)
+        .bind(&model)
+        .bind(after_job.map(|job| job.to_string()))
+        .bind(failure.as_ref().map(write_json).transpose()?)
+        .bind(now.0)
+        .execute(tx.connection())
+        .await?;
+        if requests.is_empty() {
+            tx.commit_made(id).await?;
+            return self.suite_run(id).await;
+        }
         let mut rows = Statement::new("insert into suite_run_set (run_id, number, name, job_id) ");
         rows.rows(&sets, |row, (number, name, job)| {
             row.bind(id.to_string()).bind(*number).bind(name.clone()).bind(job.to_string());
@@ -158,18 +180,21 @@ impl Store {
         self.with_sets(&row.ok_or_else(|| StoreError::NotFound { what: "suite run", id: id.to_string() })?).await
     }
 
-    /// Runs of a suite, the newest first unless the page says otherwise.
-    pub async fn suite_runs(&self, suite: SuiteId, page: &Page) -> Result<Vec<SuiteRunRow>> {
+    /// Runs of a suite, of all or of those that a job asked for, the newest first unless the page says otherwise.
+    pub async fn suite_runs(&self, suite: SuiteId, job: Option<JobId>, page: &Page) -> Result<Vec<SuiteRunRow>> {
         let (low, high) = page.bounds();
         let statement = if page.newest_first {
-            "select * from suite_run where id > $1 and id < $2 and suite_id = $3 order by id desc limit $4"
+            "select * from suite_run where id > $1 and id < $2 and suite_id = $3
+                    and coalesce(after_job, '') = coalesce($4, after_job, '') order by id desc limit $5"
         } else {
-            "select * from suite_run where id > $1 and id < $2 and suite_id = $3 order by id limit $4"
+            "select * from suite_run where id > $1 and id < $2 and suite_id = $3
+                    and coalesce(after_job, '') = coalesce($4, after_job, '') order by id limit $5"
         };
         let rows = sqlx::query(statement)
             .bind(low)
             .bind(high)
             .bind(suite.to_string())
+            .bind(job.map(|job| job.to_string()))
             .bind(i64::from(page.limit))
             .fetch_all(&self.readers)
             .await?;
@@ -188,6 +213,7 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         let mut known = self.evaluations_of_run(id).await?;
+        let failure: Option<String> = row.try_get("failure")?;
         let set = |row: &AnyRow| -> Result<SuiteRunSet> {
             let id = EvaluationId::of_job(read("job id", row.try_get("job_id")?)?);
             Ok(SuiteRunSet { name: row.try_get("name")?, id, evaluation: known.remove(&id) })
@@ -197,6 +223,8 @@ impl Store {
             id,
             suite: read("suite id", row.try_get("suite_id")?)?,
             model: row.try_get("model")?,
+            after_job: row.try_get::<Option<String>, _>("after_job")?.map(|job| read("job id", &job)).transpose()?,
+            failure: failure.map(|text| read_json("failure", &text)).transpose()?,
             created_at: Timestamp(row.try_get("created_at")?),
             sets,
         })

@@ -100,18 +100,49 @@ impl<'a> Prompter<'a> {
             return self.conversation(chat, index, row, answer, end);
         }
         let RenderedPrompt { text, tokens: prompt } = self.render(index, row)?;
-        let mut completion = self.tokenizer.encode(answer)?;
-        let whole = text + answer;
-        let together: Vec<u32> = prompt.iter().chain(&completion).copied().collect();
+        let mut completion = self.behind(&prompt, &text, answer)?;
+        completion.extend(end);
+        Ok(AnsweredPrompt { prompt, completion, loss_mask: Vec::new() })
+    }
+
+    /// The tokens of `text` behind others, which are those of the text `before`.
+    fn behind(&self, tokens: &[u32], before: &str, text: &str) -> Result<Vec<u32>, TextError> {
+        let own = self.tokenizer.encode(text)?;
+        let (whole, together) = (format!("{before}{text}"), [tokens, &own].concat());
         // Some tokenizers put a space before every text that they encode.
         if self.tokenizer.decode(&together, false)? != whole {
             let whole = self.tokenizer.encode(&whole)?;
-            if let Some(rest) = whole.strip_prefix(&*prompt) {
-                completion = rest.to_vec();
+            if let Some(rest) = whole.strip_prefix(tokens) {
+                return Ok(rest.to_vec());
             }
         }
-        completion.extend(end);
-        Ok(AnsweredPrompt { prompt, completion, loss_mask: Vec::new() })
+        Ok(own)
+    }
+
+    /// What the model reads behind `tokens`, with which a turn of it ends, when an environment says `content`: as it stands, or,
+    /// where the turn ended with the token that ends messages, as a message of `role`. With its text.
+    pub fn turn_answer(
+        &self,
+        tokens: &[u32],
+        ended: Option<u32>,
+        (role, content): (&str, &str),
+    ) -> Result<(String, Vec<u32>), TextError> {
+        let text = match (self.chat, ended) {
+            (Some(chat), Some(end)) => {
+                let end = self.tokenizer.decode(&[end], false)?;
+                let like = Chat { thinking: self.spec.thinking, ..Chat::default() };
+                turns::answer(chat, like, &end, role, content)?
+            }
+            (None, _) | (_, None) => content.to_owned(),
+        };
+        let before = self.tokenizer.decode(tokens, false)?;
+        let tokens = self.behind(tokens, &before, &text)?;
+        Ok((text, tokens))
+    }
+
+    /// Whether a message of `role` can answer the model at all, which templates that know no such role refuse.
+    pub fn check_answerer(&self, role: &str, end: Option<u32>) -> Result<(), TextError> {
+        self.turn_answer(&[], end, (role, "1")).map(|_| ())
     }
 
     /// A whole conversation, of which all that the assistant says is learnt. The prompt ends before its first message.
@@ -234,6 +265,27 @@ mod tests {
                     a:<think>yes</think>7<|end|>";
         assert_eq!(all, text);
         assert_eq!(learnt, "x<|end|>hello<|end|>call f<|end|><think>yes</think>7<|end|>");
+    }
+
+    #[test]
+    fn an_answer_between_turns_is_a_message_behind_a_message_and_plain_behind_anything_else() {
+        let (tokenizer, spec) = (tokenizer("smollm"), PromptSpec::default());
+        let chat = ChatTemplate::new(TURNS, None, None).unwrap();
+        let end = turns::end_of_turn(&chat, &tokenizer);
+        let said = |chat: Option<&ChatTemplate>, ended: Option<u32>, role: &str| {
+            let prompter = Prompter::new(&tokenizer, chat, &spec, 1000).unwrap();
+            let mut before = tokenizer.encode("u:1+1<|end|>\na:2").unwrap();
+            before.extend(ended);
+            let (text, tokens) = prompter.turn_answer(&before, ended, (role, " no")).unwrap();
+            assert_eq!(tokenizer.decode(&tokens, false).unwrap(), text);
+            text
+        };
+        assert_eq!(said(Some(&chat), end, "user"), "\nu: no<|end|>\na:");
+        assert_eq!(said(Some(&chat), end, "tool"), "\nt: no<|end|>\na:");
+        let other = tokenizer.encode("x").unwrap()[0];
+        assert_eq!(said(Some(&chat), Some(other), "user"), "<|end|>\nu: no<|end|>\na:", "another token ended it");
+        assert_eq!(said(Some(&chat), None, "user"), " no");
+        assert_eq!(said(None, end, "user"), " no");
     }
 
     #[test]

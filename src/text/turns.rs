@@ -23,6 +23,26 @@ pub fn end_of_turn(chat: &ChatTemplate, tokenizer: &TextTokenizer) -> Option<u32
     before.trim().is_empty().then(|| ids[place])
 }
 
+/// What a template writes behind an assistant's message, up to where the assistant speaks again: the message of `role` that
+/// answers it. What comes with the text `end`, which has ended the message, is left out; where the template ends messages
+/// otherwise, the message is ended as it does that.
+pub fn answer(
+    template: &ChatTemplate,
+    chat: Chat<'_>,
+    end: &str,
+    role: &str,
+    content: &str,
+) -> Result<String, TextError> {
+    let messages = [Message::new("user", "1"), Message::new(ASSISTANT, MARK), Message::new(role, content)];
+    let text = template.render(&Chat { messages: &messages, tools: None, asks: true, ..chat })?;
+    let shown = text.find(MARK).map(|at| &text[at + MARK.len()..]);
+    let behind = shown.map(|text| text.split_once(end).map_or(text, |(_, behind)| behind));
+    behind.map(str::to_owned).ok_or_else(|| TextError::Invalid {
+        code: "chat_template_failed",
+        detail: format!("the chat template does not show what follows a message of the assistant in the role `{role}`"),
+    })
+}
+
 /// The text of a conversation that does not go on, and the parts of it that the assistant says, each with the text `end`
 /// that ends its turn.
 pub fn assistants_part(

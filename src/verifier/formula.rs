@@ -53,6 +53,22 @@ pub fn is_function(name: &str) -> bool {
     FUNCTIONS.iter().any(|(known, _)| *known == name)
 }
 
+/// The value of an expression of numbers, `+ - * / ^` and parentheses, in float64, also as people write it (`×`, `÷`, `−`); an
+/// error says what is wrong with it.
+pub fn calculate(expression: &str) -> Result<f64, String> {
+    let plain: String = expression
+        .chars()
+        .map(|c| match c {
+            '×' | '·' => '*',
+            '÷' => '/',
+            '−' => '-',
+            other => other,
+        })
+        .collect();
+    let formula = Formula::parse(plain.trim(), &[])?;
+    Ok(formula.evaluate(&[]))
+}
+
 impl Formula {
     /// Reads a formula over `names`; an error says what is wrong with it.
     pub fn parse(text: &str, names: &[&str]) -> Result<Self, String> {

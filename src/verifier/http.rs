@@ -80,36 +80,7 @@ impl Default for Config {
 
 impl Config {
     fn client(&self, outside: &Outside) -> Result<Client, FieldError> {
-        let error = |field: &str, code, detail: String| Err(FieldError::new(field, code, detail));
-        match (&self.service, &self.url) {
-            (Some(name), None) => {
-                let Some(service) = outside.services.get(name) else {
-                    let known: Vec<&str> = outside.services.keys().map(String::as_str).collect();
-                    return error(
-                        "service",
-                        "not_enabled",
-                        super::outside::unnamed("service", "services", name, &known),
-                    );
-                };
-                let client = Client::of_service(service);
-                client.or_else(|detail| error("service", "not_usable", format!("the service {name}: {detail}")))
-            }
-            (None, Some(_)) if outside.named_services_only => {
-                let detail = "this server asks only services that its operator has named; name one with `service`";
-                error("url", "not_enabled", detail.to_owned())
-            }
-            (None, Some(url)) => {
-                Client::of_public(url).or_else(|refusal| error("url", refusal.code(), refusal.to_string()))
-            }
-            (None, None) | (Some(_), Some(_)) => {
-                error("service", "missing_field", String::from("name a `service` or a `url`, and not both"))
-            }
-        }
-    }
-
-    fn concurrency(&self, outside: &Outside) -> usize {
-        let service = self.service.as_ref().and_then(|name| outside.services.get(name));
-        service.map_or(self.concurrency, |service| service.concurrency.min(self.concurrency)).max(1)
+        outside.client(self.service.as_deref(), self.url.as_deref())
     }
 }
 
@@ -135,13 +106,16 @@ impl Settings for Config {
     }
 
     fn refused(&self, outside: &Outside, pointer: &str) -> Result<(), Vec<FieldError>> {
-        let at = |error: FieldError| vec![FieldError { pointer: format!("{pointer}/{}", error.pointer), ..error }];
-        self.client(outside).map(|_| ()).map_err(at)
+        self.client(outside).map(|_| ()).map_err(|error| vec![error.below(pointer)])
     }
 
     fn build(&self, outside: &Outside) -> Arc<dyn Verifier> {
         let client = self.client(outside).map_err(|error| error.detail);
-        Arc::new(Http { config: self.clone(), client, concurrency: self.concurrency(outside) })
+        Arc::new(Http {
+            config: self.clone(),
+            client,
+            concurrency: outside.concurrency(self.service.as_deref(), self.concurrency),
+        })
     }
 
     fn compares_answer(&self) -> bool {

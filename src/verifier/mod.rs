@@ -16,6 +16,7 @@ pub mod code;
 pub mod command;
 pub mod constraints;
 mod contract;
+pub mod environment;
 pub mod exact;
 mod excerpt;
 pub mod expression;
@@ -50,10 +51,15 @@ use crate::job::field::FieldError;
 use crate::job::kinds;
 pub use excerpt::shortened;
 use excerpt::{behind_thought, boxed, fenced, fenced_alone, last_boxed, last_tagged, part_names};
-pub use outside::Outside;
+pub use formula::calculate;
 pub use outside::sandbox;
-use template::Template;
+#[cfg(test)]
+pub use outside::scripted;
+pub use outside::{Client, Deadline, Failure, MOST_REQUEST_BYTES, Outside, Tries};
 
+/// The column with what an environment said and gave, which rows have where one answers: `conversation` (the text), `answers`
+/// (how many) and `rewards` (those that it gave, in order).
+pub const ENVIRONMENT: &str = "environment";
 /// The longest completion, and the longest expected answer, that is judged.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// The longest marker or tag a configuration may name.
@@ -206,6 +212,11 @@ trait Settings {
         false
     }
 
+    /// Whether it takes what an environment gave.
+    fn needs_environment(&self) -> bool {
+        false
+    }
+
     /// Whether completions are compared with an expected answer at all.
     fn compares_answer(&self) -> bool {
         true
@@ -273,6 +284,7 @@ kinds! {
     Constraints(constraints) = "constraints",
     Length(length) = "length",
     Repetition(repetition) = "repetition",
+    Environment(environment) = "environment",
     StringCheck(string_check) = "string_check",
     TextSimilarity(text_similarity) = "text_similarity",
     Multi(multi) = "multi",
@@ -302,6 +314,11 @@ impl Config {
     /// Whether it runs programs, which only keys with the scope `code` may ask for.
     pub fn runs_code(&self) -> bool {
         self.settings().runs_code()
+    }
+
+    /// Whether it takes what an environment gave, which there must be then.
+    pub fn needs_environment(&self) -> bool {
+        self.settings().needs_environment()
     }
 
     /// The verifier itself, which may use what is `outside`.
@@ -414,29 +431,6 @@ fn duration(seconds: f64) -> Duration {
 
 fn default_time_limit_seconds() -> f64 {
     DEFAULT_TIME_LIMIT_SECONDS
-}
-
-/// Checks what the verifiers share that compare two templates.
-fn check_templates(pointer: &str, input: &str, reference: &str) -> Result<(), Vec<FieldError>> {
-    let mut errors = Vec::new();
-    for (name, text) in [("input", input), ("reference", reference)] {
-        if let Err(detail) = Template::parse(text) {
-            errors.push(FieldError::new(format!("{pointer}/{name}"), "invalid_template", detail));
-        }
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// The columns that two templates name.
-fn template_columns(input: &str, reference: &str) -> Vec<(String, String)> {
-    let of = |field: &str, text: &str| -> Vec<(String, String)> {
-        checked_template(text).columns().map(|column| (field.to_owned(), column.to_owned())).collect()
-    };
-    [of("input", input), of("reference", reference)].concat()
-}
-
-fn checked_template(text: &str) -> Template {
-    Template::parse(text).expect("the configuration was checked, and the check reads every template")
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ impl Settings for Config {
         let found = self.endpoint(outside).map_err(|(_, detail)| detail);
         let concurrency = found.as_ref().map_or(1, |(endpoint, _)| endpoint.concurrency.min(self.concurrency).max(1));
         Arc::new(Model {
-            rubric: super::checked_template(&self.rubric),
+            rubric: super::template::checked_template(&self.rubric),
             judge: found.map(|(endpoint, client)| (endpoint.clone(), client)),
             concurrency,
             config: self.clone(),
@@ -172,7 +172,7 @@ impl Settings for Config {
     }
 
     fn columns(&self) -> Vec<(String, String)> {
-        let rubric = super::checked_template(&self.rubric);
+        let rubric = super::template::checked_template(&self.rubric);
         rubric.columns().map(|column| (String::from("rubric"), column.to_owned())).collect()
     }
 

@@ -268,6 +268,10 @@ impl Settings for Config {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
+    fn needs_environment(&self) -> bool {
+        self.graders.values().any(|member| member.checked().needs_environment())
+    }
+
     fn runs_code(&self) -> bool {
         self.graders.values().any(|member| member.checked().runs_code())
     }

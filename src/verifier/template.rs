@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::{Case, MAX_TEXT_BYTES};
+use crate::job::field::FieldError;
 
 /// The longest template.
 const MAX_TEMPLATE_BYTES: usize = 1 << 16;
@@ -108,6 +109,29 @@ fn push_value(text: &mut String, path: &[String], value: Option<&Value>) -> Resu
         Some(Value::Null) | None => return Err(format!("the row has no value `{}`", path.join("."))),
     }
     Ok(())
+}
+
+/// Checks what the verifiers share that compare two templates.
+pub fn check_templates(pointer: &str, input: &str, reference: &str) -> Result<(), Vec<FieldError>> {
+    let mut errors = Vec::new();
+    for (name, text) in [("input", input), ("reference", reference)] {
+        if let Err(detail) = Template::parse(text) {
+            errors.push(FieldError::new(format!("{pointer}/{name}"), "invalid_template", detail));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// The columns that two templates name.
+pub fn template_columns(input: &str, reference: &str) -> Vec<(String, String)> {
+    let of = |field: &str, text: &str| -> Vec<(String, String)> {
+        checked_template(text).columns().map(|column| (field.to_owned(), column.to_owned())).collect()
+    };
+    [of("input", input), of("reference", reference)].concat()
+}
+
+pub fn checked_template(text: &str) -> Template {
+    Template::parse(text).expect("the configuration was checked, and the check reads every template")
 }
 
 #[cfg(test)]

@@ -79,13 +79,13 @@ enum Metric {
 
 impl Settings for Config {
     fn check(&self, pointer: &str) -> Result<(), Vec<FieldError>> {
-        super::check_templates(pointer, &self.input, &self.reference)
+        super::template::check_templates(pointer, &self.input, &self.reference)
     }
 
     fn build(&self, _outside: &Outside) -> Arc<dyn Verifier> {
         Arc::new(TextSimilarity {
-            input: super::checked_template(&self.input),
-            reference: super::checked_template(&self.reference),
+            input: super::template::checked_template(&self.input),
+            reference: super::template::checked_template(&self.reference),
             metric: self.evaluation_metric,
         })
     }
@@ -95,7 +95,7 @@ impl Settings for Config {
     }
 
     fn columns(&self) -> Vec<(String, String)> {
-        super::template_columns(&self.input, &self.reference)
+        super::template::template_columns(&self.input, &self.reference)
     }
 
     fn time_limit_seconds(&self) -> f64 {

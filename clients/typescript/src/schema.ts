@@ -1216,6 +1216,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/evaluations/{id}/results.parquet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an evaluation's results as a table
+         * @description In Parquet, one prompt a row, for pandas, Polars or DuckDB. `majority` is the chance that the answer which most completions
+         *     give passes.
+         */
+        get: operations["download_evaluation_table"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -1888,7 +1909,8 @@ export interface paths {
          * Get a job's metrics
          * @description As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
          *     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
-         *     `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the job's start.
+         *     `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and `min`, `max`, `last` and
+         *     `count` where it stands for several values. For TensorBoard the means of points are written; the wall-clock time of all is the job's start.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -2458,6 +2480,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/rollout-sets/{id}/rollouts.parquet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a rollout set's completions as a table
+         * @description In Parquet, one completion a row, with the members of `rollouts.jsonl` as columns, for pandas, Polars or DuckDB. `parts` and
+         *     `answers` are JSON; null where there are none. Unlike the files of a set it is made while it is sent, and a download
+         *     that breaks off begins anew.
+         */
+        get: operations["download_rollout_set_table"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions": {
         parameters: {
             query?: never;
@@ -2577,7 +2621,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a suite
-         * @description Its runs go with it; their evaluations stay.
+         * @description Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to be evaluated stays.
          */
         delete: operations["delete_suite"];
         options?: never;
@@ -3381,7 +3425,10 @@ export interface components {
             lambda: number;
         };
         /** @description What a set says for and against each objective. */
-        Advice: {
+        AdviceAnswer: {
+            /** @constant */
+            object: "advice";
+            rollout_set: string;
             measured: components["schemas"]["AdviceMeasured"];
             /** @description The best first; those of equal score in a fixed order; last those that a reason of -3 speaks against. */
             suggestions: components["schemas"]["AdviceSuggestion"][];
@@ -3389,16 +3436,14 @@ export interface components {
             /** @description What would matter and is not known. */
             unknown: string[];
         };
-        /** @description What a set says for and against each objective. */
-        AdviceAnswer: components["schemas"]["Advice"] & {
-            /** @constant */
-            object: "advice";
-            rollout_set: string;
-        };
         /** @description What was measured on a set, beside its frontier. */
-        AdviceMeasured: components["schemas"]["AdviceRecorded"] & {
-            /** @description Prompts. */
+        AdviceMeasured: {
+            /**
+             * Format: uint
+             * @description Prompts.
+             */
             groups: number;
+            /** Format: uint */
             completions: number;
             /**
              * Format: double
@@ -3440,6 +3485,34 @@ export interface components {
              * @description Good-Turing estimate of the probability of answers that were not seen.
              */
             unseen_answers: number;
+            /**
+             * Format: double
+             * @description Tokens of a completion, on average.
+             */
+            tokens: number;
+            /**
+             * Format: double
+             * @description Completions that ended at `max_new_tokens` or the end of the context, as a share; null for sets that were made
+             *     before this was counted.
+             */
+            cut_off: number | null;
+            /**
+             * Format: double
+             * @description Entropy of the model at a token, in nats, on average; null for the same sets.
+             */
+            entropy: number | null;
+            /**
+             * Format: uint64
+             * @description Most optimizer steps that the sampling policy had taken.
+             */
+            max_step: number;
+            /** @description Whether every token was drawn from the model's own distribution. */
+            whole_distribution: boolean;
+            /**
+             * Format: double
+             * @description Seconds of a device for each completion, sampled and judged; null when the set's job did more than that.
+             */
+            seconds_per_completion: number | null;
         };
         /** @description A reason for an objective, or against it. */
         AdviceReason: {
@@ -3451,37 +3524,6 @@ export interface components {
             /** @description One sentence. */
             message: string;
         };
-        /** @description What a set's summary and its job say. */
-        AdviceRecorded: {
-            /**
-             * Format: double
-             * @description Tokens of a completion, on average.
-             */
-            tokens: number;
-            /**
-             * Format: double
-             * @description Completions that ended at `max_new_tokens` or the end of the context, as a share; null for sets that were made
-             *     before this was counted.
-             */
-            cut_off?: number | null;
-            /**
-             * Format: double
-             * @description Entropy of the model at a token, in nats, on average; null for the same sets.
-             */
-            entropy?: number | null;
-            /**
-             * Format: int64
-             * @description Most optimizer steps that the sampling policy had taken.
-             */
-            max_step: number;
-            /** @description Whether every token was drawn from the model's own distribution. */
-            whole_distribution: boolean;
-            /**
-             * Format: double
-             * @description Seconds of a device for each completion, sampled and judged; null when the set's job did more than that.
-             */
-            seconds_per_completion?: number | null;
-        };
         /** @description What is known beside the set. */
         AdviceRequest: {
             /** @description A model of this server that is good at the task, as in a job's `model`; it must read text in the same tokens as the set's. */
@@ -3489,19 +3531,13 @@ export interface components {
         };
         /** @description A setting that the numbers speak for, whatever the objective. */
         AdviceSetting: {
-            /**
-             * @description Where it is in a spec, as a JSON pointer.
-             * @example /sampling/max_new_tokens
-             */
+            /** @description Where it is in a spec, as a JSON pointer. */
             pointer: string;
             message: string;
         };
         /** @description An objective, or a published setting of one. */
         AdviceSuggestion: {
-            /**
-             * @description The objective's name, or a preset's.
-             * @example bolt
-             */
+            /** @description The objective's name, or a preset's. */
             name: string;
             /**
              * Format: int32
@@ -3520,7 +3556,7 @@ export interface components {
              * Format: double
              * @description Seconds of a device that sampling and judging them takes; training comes on top. Null where it was not measured.
              */
-            sampling_seconds_per_step?: number | null;
+            sampling_seconds_per_step: number | null;
         };
         /** @description How the terms of a step's tokens become one number. */
         Aggregation: "token_mean" | "sequence_mean" | components["schemas"]["AggregationConstant"];
@@ -3550,6 +3586,11 @@ export interface components {
         Answer: {
             word: components["schemas"]["Word"];
         };
+        /**
+         * @description The role of a message that answers.
+         * @enum {string}
+         */
+        Answerer: "user" | "tool";
         /** @description A key, without its secret. */
         ApiKey: {
             /** @example key_0198f6c2a7d47e0c8f6f0d9f0e6b5a31 */
@@ -5234,6 +5275,64 @@ export interface components {
         EntropyScale: "absolute" | "relative";
         /** @description H*, the mean token entropy that is aimed at, in nats. */
         EntropyTarget: number | components["schemas"]["Auto"];
+        /**
+         * @description What an environment is.
+         *
+         *     - `calculator`: Writes the value of the expression in the last call of a turn behind it.
+         *     - `retry`: Has the verifier judge each turn, and asks for another where it does not pass.
+         *     - `http`: Asks a service over HTTP.
+         * @enum {string}
+         */
+        EnvironmentKind: "calculator" | "retry" | "http";
+        /**
+         * @description What answers the model when a turn of it ends, so that completions have several turns: at an end-of-sequence token or at
+         *     one of `sampling.stop`. What it writes stands in the completion, counts in `sampling.max_new_tokens` and is read by the
+         *     model, and is not trained on.
+         */
+        EnvironmentSpec: {
+            type: components["schemas"]["EnvironmentKind"];
+            /**
+             * Format: uint32
+             * @description Most turns of the model. A row may say fewer in a column `turns`.
+             * @default 4
+             */
+            turns?: number;
+            /**
+             * @description What the verifier judges.
+             * @default last_turn
+             */
+            judge?: components["schemas"]["Judged"];
+            /**
+             * @description Who answers a turn that ended as a message does, where prompts go through a chat template. Behind a stop text the turn
+             *     goes on with the answer as it stands, and so it does in models without a template.
+             * @default user
+             */
+            role?: components["schemas"]["Answerer"];
+            /**
+             * @description `calculator`: what stands before and behind an expression. The latter ends a turn. By default `<calculator>` and
+             *     `</calculator>`.
+             */
+            call?: string[] | null;
+            /** @description `calculator`: what is written before and behind a result. By default `<result>` and `</result>`. */
+            result?: string[] | null;
+            /**
+             * @description `retry`: what is said of an answer that the verifier does not pass; `{detail}` stands for its reason, which may give
+             *     the right answer away. By default `That is not right. Try again.`
+             */
+            retry?: string | null;
+            /** @description `http`: a service that the operator has named in `[verifiers.services]`; either this or `url`. */
+            service?: string | null;
+            /** @description `http`: a public address that begins with `https://`. */
+            url?: string | null;
+            /** @description `http`: whatever the service is to be told with every request. */
+            parameters?: components["schemas"]["JsonObject"];
+            /**
+             * Format: double
+             * @description `http`: seconds until an answer must have come, over all tries.
+             * @default 30
+             */
+            time_limit_seconds?: number;
+        };
         /** @description How held-out accuracy is measured. */
         EvalSpec: {
             /**
@@ -5272,6 +5371,11 @@ export interface components {
              * @default 200
              */
             prompts?: number;
+            /**
+             * @description A suite (`suite_...` or its name) on which the server evaluates the finished model when the job has succeeded: an
+             *     evaluation of its own for each set. `GET /v1/suites/{id}/runs?job=JOB` has what they find.
+             */
+            suite?: string | null;
         };
         /** @description An evaluation. */
         Evaluation: {
@@ -6699,7 +6803,7 @@ export interface components {
              * @description The highest reward of the completions for its prompt less the lowest.
              */
             spread: number;
-            /** @description Number of tokens. */
+            /** @description Number of tokens, those of an environment among them. */
             length: number;
             /** @description Empty with `light`, as `logprobs` is. */
             tokens: number[];
@@ -6723,6 +6827,8 @@ export interface components {
             detail?: string | null;
             /** @description The verdicts that it is made of, such as those of the members of a `multi` verifier. */
             parts: components["schemas"]["RolloutPart"][];
+            /** @description What an environment answered between its turns; empty without `sampling.environment`. */
+            answers: components["schemas"]["RolloutAnswer"][];
             /**
              * Format: double
              * @description How long the verdict took; null without a verifier, and in a finished rollout set, whose `verify_seconds.json` has it.
@@ -6932,6 +7038,14 @@ export interface components {
             /** @description A verifier or the id of one, as in a job. */
             verifier: components["schemas"]["JsonObject"];
         };
+        /**
+         * @description What of a completion of several turns is judged.
+         *
+         *     - `last_turn`: What the model wrote last.
+         *     - `conversation`: All turns with the answers between them.
+         * @enum {string}
+         */
+        Judged: "last_turn" | "conversation";
         JudgedRollout: {
             /** @description The completion, as `GET /v1/jobs/{id}/rollouts` names it. */
             id: string;
@@ -7280,7 +7394,7 @@ export interface components {
             data: components["schemas"]["StepMetrics"];
         };
         /** @enum {string} */
-        MetricsFormat: "json" | "csv" | "tensorboard";
+        MetricsFormat: "json" | "csv" | "parquet" | "tensorboard";
         /** @description A number of tokens, or `"auto"`. */
         MicroBatchTokens: components["schemas"]["Auto"] | number;
         /** @description Stored completions among fresh ones. */
@@ -8771,6 +8885,23 @@ export interface components {
             detail?: string | null;
             /** @description The verdicts that it is made of, such as those of the members of a `multi` verifier. */
             parts: components["schemas"]["RolloutPart"][];
+            /** @description What an environment answered between its turns; empty without `sampling.environment`. */
+            answers: components["schemas"]["RolloutAnswer"][];
+        };
+        /** @description What an environment answered when a turn of a completion had ended. */
+        RolloutAnswer: {
+            /**
+             * @description The places of its tokens among those of the completion, from the first to behind the last; none where it said nothing.
+             *     Their log-probabilities and entropies are 0, for they were not drawn, and nothing is learnt of them.
+             */
+            tokens: number[];
+            /** @description What it said, as the model reads it. */
+            text: string;
+            /**
+             * Format: double
+             * @description What the turn earned; null where the environment gave no reward.
+             */
+            reward?: number | null;
         };
         /** @description What another verifier says of the completions of a prompt. */
         RolloutJudgement: {
@@ -9187,6 +9318,8 @@ export interface components {
              *     `train.precision: "bf16"` keeps them so in any case. Evaluations within a job never do.
              */
             cache?: components["schemas"]["SampledCache"] | null;
+            /** @description What answers the model when a turn of it ends, so that completions have several turns (docs/environments.md). */
+            environment?: components["schemas"]["EnvironmentSpec"] | null;
         };
         /** @description The scores that can be given, from the lowest to the highest; rewards are their places in it, from 0 to 1. */
         ScoreRange: number[];
@@ -9363,6 +9496,11 @@ export interface components {
             suite: string;
             model: string;
             /**
+             * @description The job that asked for it with `eval.suite`; null of one that was made by a request.
+             * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+             */
+            after_job?: string | null;
+            /**
              * @description `running` until all evaluations are over, and then `succeeded`, or `failed` or `cancelled` if one of them is. Those that
              *     were deleted do not count; `deleted` when all are.
              * @example succeeded
@@ -9370,6 +9508,8 @@ export interface components {
             status: string;
             /** @description In the suite's order. */
             sets: components["schemas"]["SuiteRunOfSet"][];
+            /** @description Why it could not be begun, with a `code` and a `message`; null otherwise. */
+            failure?: components["schemas"]["JsonObject"] | null;
             /**
              * Format: int64
              * @description Unix seconds.
@@ -10388,6 +10528,27 @@ export interface components {
          * @enum {string}
          */
         VerifierConstraintsReward: "share" | "all";
+        /** @description The rewards that the environment of a conversation gave, turn by turn. */
+        VerifierEnvironment: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "environment";
+            /**
+             * @description What is made of the rewards of several turns.
+             * @default sum
+             */
+            take?: components["schemas"]["VerifierEnvironmentTake"];
+            /**
+             * Format: double
+             * @description Seconds one verification may take.
+             * @default 10
+             */
+            time_limit_seconds?: number;
+        };
+        /** @enum {string} */
+        VerifierEnvironmentTake: "sum" | "mean" | "last";
         /** @description The completion, or its part between two tags, equals the expected answer. */
         VerifierExact: {
             /**
@@ -11218,7 +11379,7 @@ export interface components {
             time_limit_seconds?: number;
         };
         /** @description How completions are scored; `type` says by which rule. */
-        VerifierSpec: components["schemas"]["VerifierCode"] | components["schemas"]["VerifierCommand"] | components["schemas"]["VerifierExact"] | components["schemas"]["VerifierExpression"] | components["schemas"]["VerifierChoice"] | components["schemas"]["VerifierMultipleChoice"] | components["schemas"]["VerifierMath"] | components["schemas"]["VerifierHttp"] | components["schemas"]["VerifierModel"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierJson"] | components["schemas"]["VerifierJsonSchema"] | components["schemas"]["VerifierSql"] | components["schemas"]["VerifierConstraints"] | components["schemas"]["VerifierLength"] | components["schemas"]["VerifierRepetition"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
+        VerifierSpec: components["schemas"]["VerifierCode"] | components["schemas"]["VerifierCommand"] | components["schemas"]["VerifierExact"] | components["schemas"]["VerifierExpression"] | components["schemas"]["VerifierChoice"] | components["schemas"]["VerifierMultipleChoice"] | components["schemas"]["VerifierMath"] | components["schemas"]["VerifierHttp"] | components["schemas"]["VerifierModel"] | components["schemas"]["VerifierNumeric"] | components["schemas"]["VerifierRegex"] | components["schemas"]["VerifierJson"] | components["schemas"]["VerifierJsonSchema"] | components["schemas"]["VerifierSql"] | components["schemas"]["VerifierConstraints"] | components["schemas"]["VerifierLength"] | components["schemas"]["VerifierRepetition"] | components["schemas"]["VerifierEnvironment"] | components["schemas"]["VerifierStringCheck"] | components["schemas"]["VerifierTextSimilarity"] | components["schemas"]["VerifierMulti"];
         /** @description The SQL query that a completion ends on gives the expected rows, on an in-memory SQLite database made for it. */
         VerifierSql: {
             /**
@@ -16083,6 +16244,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    download_evaluation_table: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The evaluation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such evaluation. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_events: {
         parameters: {
             query?: {
@@ -18662,7 +18873,7 @@ export interface operations {
                  *     range of at least 8 steps a point, for equally many steps.
                  */
                 points?: number;
-                /** @description `json`, `csv`, or `tensorboard`: the records of a file that TensorBoard reads. */
+                /** @description `json`, `csv`, `parquet`, or `tensorboard`: the records of a file that TensorBoard reads. */
                 format?: components["schemas"]["MetricsFormat"];
                 /**
                  * @description With `tensorboard`: whether the record comes first that such a file begins with. Without it the answer can be added to a
@@ -18709,6 +18920,7 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["JobMetrics"];
                     "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                     "application/octet-stream": string;
                 };
             };
@@ -20617,6 +20829,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    download_rollout_set_table: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rollout set */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such rollout set. Codes: `not_found`, `not_signed`, `no_such_route`, `model_not_found` */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     create_session: {
         parameters: {
             query?: never;
@@ -20989,7 +21251,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            409: components["responses"]["Conflict"];
+            /** @description A job waits for it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -20999,6 +21271,11 @@ export interface operations {
     list_suite_runs: {
         parameters: {
             query?: {
+                /**
+                 * @description Only the run that this job asked for with `eval.suite`: none, until it has succeeded.
+                 * @example job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31
+                 */
+                job?: string;
                 /** @description Items to return, 1 to 100. */
                 limit?: number;
                 /** @description Start behind the item with this id. */

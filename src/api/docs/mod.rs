@@ -25,12 +25,13 @@ use super::error::Problem;
 struct Files;
 
 /// The pages in the order of their list, by their files; `map` is for whoever works on the sources.
-const PAGES: [(&str, &str); 25] = [
+const PAGES: [(&str, &str); 26] = [
     ("quickstart", "First steps"),
     ("page", "The web page"),
     ("jobs", "Jobs"),
     ("objectives", "Objectives"),
     ("EXPERIMENTS", "Experiments"),
+    ("environments", "Several turns and tools"),
     ("data", "Data sets"),
     ("DATASETS", "Data sets by example"),
     ("VERIFIERS", "Verifiers"),

@@ -7,6 +7,7 @@ pub mod get;
 pub mod list;
 pub mod resolve;
 pub mod results;
+pub mod table;
 
 use std::collections::BTreeMap;
 

@@ -62,9 +62,11 @@ pub async fn without_model(app: &App, submitted: &Value) -> Result<Result<Value,
     Ok(Ok(spec))
 }
 
-/// How completions are scored.
+/// How completions are scored, and what answers their turns.
 async fn scoring(app: &App, spec: &EvaluationSpec, errors: &mut Vec<FieldError>) -> Result<Scoring, Problem> {
-    Ok(collect(resolve::verifier(app, Some(&spec.verifier), true).await?, errors).unwrap_or_default())
+    let scoring = collect(resolve::verifier(app, Some(&spec.verifier), true).await?, errors).unwrap_or_default();
+    errors.extend(resolve::environment(app, &spec.sampling, &scoring));
+    Ok(scoring)
 }
 
 /// The rows, which need an answer each where the verifier compares with it. Of rows that are split the spec says from here

@@ -1,6 +1,7 @@
 //! `GET /v1/jobs/{id}/metrics`
 
 use std::collections::BTreeMap;
+use std::io;
 
 use axum::Json;
 use axum::http::header;
@@ -12,6 +13,7 @@ use super::tensorboard;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
+use crate::api::table::{self, Cell, Columns, Kind, Table};
 use crate::job::JobId;
 use crate::store::{MetricQuery, MetricSeries};
 
@@ -70,7 +72,7 @@ impl SeriesParams {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FormatParams {
-    /// `json`, `csv`, or `tensorboard`: the records of a file that TensorBoard reads.
+    /// `json`, `csv`, `parquet`, or `tensorboard`: the records of a file that TensorBoard reads.
     #[serde(default)]
     format: Format,
     /// With `tensorboard`: whether the record comes first that such a file begins with. Without it the answer can be added to a
@@ -89,6 +91,7 @@ pub enum Format {
     #[default]
     Json,
     Csv,
+    Parquet,
     Tensorboard,
 }
 
@@ -138,14 +141,15 @@ impl From<MetricSeries> for Series {
 ///
 /// As CSV there is one row per step and one column per metric, empty where a step lacks the metric. A metric whose
 /// points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`, `NAME:last` and
-/// `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the job's start.
+/// `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and `min`, `max`, `last` and
+/// `count` where it stands for several values. For TensorBoard the means of points are written; the wall-clock time of all is the job's start.
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/metrics",
     tag = "jobs",
     params(("id" = String, Path, description = "The job"), SeriesParams, FormatParams),
     responses(
-        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"), (Vec<u8> = "application/octet-stream"))),
+        (status = 200, description = "Series by name", content((Metrics = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.parquet"), (Vec<u8> = "application/octet-stream"))),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
     )
@@ -161,15 +165,20 @@ pub async fn job_metrics(
     let series = app.store.metrics(id, &params.query(&names)).await?;
     if format == Format::Tensorboard {
         let began = job.started_at.unwrap_or(job.created_at).unix_seconds();
+        // A file that is begun before the job has is the same as one that is begun after it.
+        let head = head.then(|| job.created_at.unix_seconds() as f64);
         let name = format!("attachment; filename=\"events.out.tfevents.{began}.anneal.{id}\"");
         let headers =
             [(header::CONTENT_TYPE, "application/octet-stream"), (header::CONTENT_DISPOSITION, name.as_str())];
         return Ok((headers, tensorboard::records(&series, began as f64, head)).into_response());
     }
     let series: Vec<Series> = series.into_iter().map(Series::from).collect();
+    if format == Format::Parquet {
+        return Ok(table::with_headers(&format!("{id}.parquet"), parquet(&series)?.into()));
+    }
     Ok(match format {
         Format::Json => Json(Metrics { object: "metrics", job: id.to_string(), series }).into_response(),
-        Format::Csv | Format::Tensorboard => {
+        Format::Csv | Format::Parquet | Format::Tensorboard => {
             ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&series)).into_response()
         }
     })
@@ -203,6 +212,38 @@ fn csv(series: &[Series]) -> String {
         text.push_str(&format!("{step},{}\n", values.join(",")));
     }
     text
+}
+
+const COLUMNS: Columns = &[
+    ("step", Kind::Integer),
+    ("name", Kind::Text),
+    ("value", Kind::Number),
+    ("min", Kind::Number),
+    ("max", Kind::Number),
+    ("last", Kind::Number),
+    ("count", Kind::Integer),
+];
+
+fn parquet(series: &[Series]) -> io::Result<Vec<u8>> {
+    let mut table = Table::new(COLUMNS, Vec::new())?;
+    for series in series {
+        let more = |values: &Option<Vec<f64>>, at: usize| {
+            Cell::of(values.as_ref().and_then(|values| values.get(at)).copied(), Cell::Number)
+        };
+        for (at, (step, value)) in series.steps.iter().zip(&series.values).enumerate() {
+            let count = series.count.as_ref().and_then(|counts| counts.get(at));
+            table.push(vec![
+                Cell::Integer(step.cast_signed()),
+                Cell::Text(series.name.clone()),
+                Cell::Number(*value),
+                more(&series.min, at),
+                more(&series.max, at),
+                more(&series.last, at),
+                Cell::of(count, |count| Cell::Integer(count.cast_signed())),
+            ])?;
+        }
+    }
+    table.finish()
 }
 
 #[cfg(test)]

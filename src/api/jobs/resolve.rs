@@ -8,7 +8,7 @@ use super::stored_rollouts;
 use crate::api::App;
 use crate::api::error::Problem;
 use crate::api::imports::Pull;
-use crate::api::resolve::{self, FoundRows, Model, collect};
+use crate::api::resolve::{self, FoundRows, Model, Scoring, collect};
 use crate::api::resources::{self, Saving};
 use crate::api::teacher::{self, Teacher};
 use crate::dataset::Split;
@@ -73,6 +73,7 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let scores = needs.verifier && spec.rollouts.from.is_none();
     let scoring = collect(resolve::verifier(app, spec.verifier.as_ref(), scores).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
+    errors.extend(turns_and_suite(app, &mut spec, &scoring).await?);
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let train = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), needs.completions).await?;
@@ -128,6 +129,16 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     let (attributes, common, training) = spec.pin(pinned);
     let common = Common { prompt, ..common };
     Ok(Resolution { submitted, attributes, common, training, verifier, model, parameters: shape.parameters, estimate })
+}
+
+/// Checks what answers the model's turns, and pins the suite that the finished model is evaluated on.
+async fn turns_and_suite(app: &App, spec: &mut JobSpec, scoring: &Scoring) -> Result<Vec<FieldError>, Problem> {
+    let mut errors = resolve::environment(app, &spec.sampling, scoring);
+    if let Some(name) = &spec.eval.suite {
+        let suite = collect(resolve::suite(app, name, "/eval/suite").await?, &mut errors);
+        spec.eval.suite = suite.map(|id| id.to_string());
+    }
+    Ok(errors)
 }
 
 /// Whether intermediate results are computed again, and why no device will do. Left open, they are where it takes that.

@@ -49,9 +49,9 @@ struct Scalar {
     simple_value: Option<f32>,
 }
 
-/// Series as records, step by step; with `head` those that a file begins with come first. `began` (Unix seconds) is the wall-clock
-/// time of all: when a step was taken is not kept.
-pub fn records(series: &[MetricSeries], began: f64, head: bool) -> Vec<u8> {
+/// Series as records, step by step; behind the record that a file begins with, where `head` has its wall-clock time. `began` is that
+/// time of all others (both in Unix seconds): when a step was taken is not kept.
+pub fn records(series: &[MetricSeries], began: f64, head: Option<f64>) -> Vec<u8> {
     let mut steps: BTreeMap<u64, Vec<Scalar>> = BTreeMap::new();
     for one in series {
         for (step, value) in one.steps.iter().zip(&one.values) {
@@ -60,9 +60,9 @@ pub fn records(series: &[MetricSeries], began: f64, head: bool) -> Vec<u8> {
         }
     }
     let mut bytes = Vec::new();
-    if head {
+    if let Some(wall_time) = head {
         let version = What::FileVersion(VERSION.to_owned());
-        record(&Event { wall_time: began, step: 0, what: Some(version) }, &mut bytes);
+        record(&Event { wall_time, step: 0, what: Some(version) }, &mut bytes);
     }
     for (step, value) in steps {
         let step = i64::try_from(step).unwrap_or(i64::MAX);
@@ -104,7 +104,7 @@ mod tests {
             buckets: None,
         };
         let series = [of("loss", &[1, 2], &[0.5, 0.25]), of("reward/mean", &[2], &[1.0])];
-        let mut bytes = &records(&series, 1.5e9, true)[..];
+        let mut bytes = &records(&series, 1.5e9, Some(1.25e9))[..];
         let mut events = Vec::new();
         while !bytes.is_empty() {
             let (length, rest) = bytes.split_at(8);
@@ -125,6 +125,6 @@ mod tests {
         assert_eq!((events[1].step, scalars(&events[1])), (1, vec![(String::from("loss"), 0.5)]));
         let second = vec![(String::from("loss"), 0.25), (String::from("reward/mean"), 1.0)];
         assert_eq!((events[2].step, scalars(&events[2]), events.len()), (2, second, 3));
-        assert!(records(&series[..0], 0.0, false).is_empty());
+        assert!(records(&series[..0], 0.0, None).is_empty());
     }
 }

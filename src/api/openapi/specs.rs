@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pascal, refer, walk};
 use crate::dataset::Columns;
+use crate::objective::advice::Advice;
 use crate::objective::frontier::Frontier;
 use crate::spec::{EvaluationSpec, JobSpec, RolloutSetSpec};
 use crate::{objective, verifier};
@@ -23,8 +24,11 @@ pub fn add(schemas: &mut Map<String, Value>) {
     let mut generator = settings.for_serialize().into_generator();
     generator.subschema_for::<Columns>();
     generator.subschema_for::<Frontier>();
+    generator.subschema_for::<Advice>();
     let mut answers = generator.take_definitions(true);
-    complete_frontier(schemas, answers.remove("Frontier"));
+    for object in ["Frontier", "Advice"] {
+        complete(schemas, object, answers.remove(object));
+    }
     schemas.extend(answers);
     let objectives = objective::catalog().iter().map(|d| (d.name, d.summary, d.schema.clone()));
     let verifiers = verifier::catalog().iter().map(|d| (d.name, d.summary, d.schema.clone()));
@@ -55,24 +59,19 @@ pub fn refer_from(document: &mut Value) {
     schemas["DatasetVersion"]["properties"]["columns"] = refer("Columns");
 }
 
-/// The members of the table beside those that say what it is of.
-fn complete_frontier(schemas: &mut Map<String, Value>, table: Option<Value>) {
+/// The members of what is said of a rollout set beside those that say which set it is of.
+fn complete(schemas: &mut Map<String, Value>, object: &str, table: Option<Value>) {
     let Some(mut table) = table else { return };
-    let mut properties = json!({"object": {"type": "string", "const": "frontier"}, "rollout_set": {"type": "string"}});
+    let (answer, object) = (format!("{object}Answer"), object.to_lowercase());
+    let mut properties = json!({"object": {"type": "string", "const": object}, "rollout_set": {"type": "string"}});
     let mut required = vec![json!("object"), json!("rollout_set")];
     required.append(table["required"].as_array_mut().unwrap_or(&mut Vec::new()));
     if let (Some(all), Some(own)) = (properties.as_object_mut(), table["properties"].as_object_mut()) {
         all.append(own);
     }
-    schemas.insert(
-        String::from("FrontierAnswer"),
-        json!({
-            "type": "object",
-            "description": schemas["FrontierAnswer"]["description"],
-            "required": required,
-            "properties": properties,
-        }),
-    );
+    let description = &schemas[&answer]["description"];
+    let whole = json!({"type": "object", "description": description, "required": required, "properties": properties});
+    schemas.insert(answer, whole);
 }
 
 type Kind = (&'static str, &'static str, Value);

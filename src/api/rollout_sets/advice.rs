@@ -41,6 +41,7 @@ pub struct AdviceAnswer {
     object: &'static str,
     rollout_set: String,
     #[serde(flatten)]
+    #[schema(value_type = Object)]
     advice: Advice,
 }
 

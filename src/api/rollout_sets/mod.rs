@@ -13,6 +13,7 @@ pub mod list;
 pub mod regrade;
 mod resolve;
 pub mod rollouts;
+pub mod table;
 
 use std::collections::BTreeMap;
 

@@ -87,6 +87,7 @@ async fn job(app: &App, id: RolloutSetId, body: Value) -> Result<NewJob, Problem
     let regrading = regrading(id, &sampled_by.work, &content(set)?.summary)?;
     let mut errors = check_metadata(&metadata).err().unwrap_or_default();
     let scoring = collect(resolve::verifier(app, Some(&verifier), true).await?, &mut errors).unwrap_or_default();
+    errors.extend(resolve::environment(app, &sampled_by.common.sampling, &scoring));
     let rows = regrading.rows.to_string();
     collect(resolve::training_rows(store, &rows, scoring.config.as_ref(), false).await?, &mut errors);
     if !errors.is_empty() {

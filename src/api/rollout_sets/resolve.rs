@@ -27,6 +27,7 @@ pub async fn resolve(app: &App, submitted: Value) -> Result<NewJob, Problem> {
     }
     let scoring = collect(resolve::verifier(app, spec.verifier.as_ref(), false).await?, &mut errors);
     let scoring = scoring.unwrap_or_default();
+    errors.extend(resolve::environment(app, &spec.sampling, &scoring));
     let model = resolve::model(finder, &spec.model, spec.seed, ("/model", "unknown_model")).await?;
     let model = collect(model.map_err(Some), &mut errors);
     let rows = resolve::training_rows(store, &spec.dataset.train, scoring.config.as_ref(), false).await?;

@@ -13,7 +13,7 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params};
 use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
-use crate::job::{RewardPart, RolloutLine, RolloutSetId};
+use crate::job::{RewardPart, RolloutLine, RolloutSetId, TurnAnswer};
 
 /// A page ends behind the line with which it passes this many bytes, however many lines were asked for: completions
 /// may be long.
@@ -88,6 +88,32 @@ pub struct Rollout {
     detail: Option<String>,
     /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
     parts: Vec<RolloutPart>,
+    /// What an environment answered between its turns; empty without `sampling.environment`.
+    answers: Vec<RolloutAnswer>,
+}
+
+/// What an environment answered when a turn of a completion had ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RolloutAnswer {
+    /// The places of its tokens among those of the completion, from the first to behind the last; none where it said nothing.
+    /// Their log-probabilities and entropies are 0, for they were not drawn, and nothing is learnt of them.
+    #[schema(min_items = 2, max_items = 2)]
+    tokens: [usize; 2],
+    /// What it said, as the model reads it.
+    text: String,
+    /// What the turn earned; null where the environment gave no reward.
+    reward: Option<f64>,
+}
+
+impl RolloutAnswer {
+    /// The answers in a completion.
+    pub fn of(completion: &str, answers: Vec<TurnAnswer>) -> Vec<Self> {
+        let one = |TurnAnswer { tokens, text: [begin, end], reward }| {
+            let text = completion.get(begin..end).unwrap_or_default().to_owned();
+            Self { tokens, text, reward }
+        };
+        answers.into_iter().map(one).collect()
+    }
 }
 
 /// One of the verdicts that the verdict on a completion is made of.
@@ -118,6 +144,7 @@ impl Rollout {
             step: rollout.step,
             prompt: rollout.prompt,
             prompt_tokens: rollout.prompt_tokens,
+            answers: RolloutAnswer::of(&rollout.completion, rollout.answers),
             completion: rollout.completion,
             answer: rollout.answer,
             tokens: rollout.tokens,
@@ -236,6 +263,7 @@ mod tests {
             reward: Some(1.0),
             detail: None,
             parts: Vec::new(),
+            answers: Vec::new(),
         }
     }
 

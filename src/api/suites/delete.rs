@@ -10,7 +10,7 @@ use crate::job::SuiteId;
 
 /// Delete a suite
 ///
-/// Its runs go with it; their evaluations stay.
+/// Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to be evaluated stays.
 #[utoipa::path(
     delete,
     path = "/v1/suites/{id}",
@@ -18,6 +18,7 @@ use crate::job::SuiteId;
     params(("id" = String, Path, description = "The suite")),
     responses(
         (status = 200, body = Deleted),
+        (status = 409, description = "A job waits for it", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such suite", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]

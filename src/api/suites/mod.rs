@@ -1,5 +1,6 @@
 //! Suites: named sets, each with its verifier and its way of sampling, that models are evaluated on together.
 
+pub mod after;
 pub mod create;
 pub mod delete;
 pub mod get;
@@ -56,12 +57,18 @@ pub struct SuiteRun {
     #[schema(example = "suite_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
     pub suite: String,
     pub model: String,
+    /// The job that asked for it with `eval.suite`; null of one that was made by a request.
+    #[schema(example = "job_0198f6c2a7d47e0c8f6f0d9f0e6b5a31")]
+    pub after_job: Option<String>,
     /// `running` until all evaluations are over, and then `succeeded`, or `failed` or `cancelled` if one of them is. Those that
     /// were deleted do not count; `deleted` when all are.
     #[schema(example = "succeeded")]
     pub status: &'static str,
     /// In the suite's order.
     pub sets: Vec<SuiteRunOfSet>,
+    /// Why it could not be begun, with a `code` and a `message`; null otherwise.
+    #[schema(value_type = Option<Object>)]
+    pub failure: Option<Value>,
     /// Unix seconds.
     pub created_at: i64,
 }
@@ -88,6 +95,7 @@ impl From<SuiteRunRow> for SuiteRun {
         let left: Vec<JobStatus> =
             row.sets.iter().filter_map(|set| set.evaluation.as_ref().map(|evaluation| evaluation.job.status)).collect();
         let status = match &left[..] {
+            _ if row.failure.is_some() => "failed",
             [] => "deleted",
             left if left.iter().any(|status| !status.is_final()) => "running",
             left if left.contains(&JobStatus::Failed) => "failed",
@@ -99,7 +107,9 @@ impl From<SuiteRunRow> for SuiteRun {
             object: "suite_run",
             suite: row.suite.to_string(),
             model: row.model,
+            after_job: row.after_job.map(|job| job.to_string()),
             status,
+            failure: row.failure,
             sets: row.sets.into_iter().map(SuiteRunOfSet::from).collect(),
             created_at: row.created_at.unix_seconds(),
         }

@@ -64,17 +64,26 @@ pub async fn run_suite(
     check_metadata(asked.metadata.as_ref().unwrap_or(&BTreeMap::new())).map_err(Problem::invalid)?;
     let suite = app.store.suite(id).await?;
     // A model that is brought for them is not what the request's key stands for.
+    let asked = Asked { model: asked.model, priority: asked.priority, metadata: asked.metadata };
     let (model, evaluations) = app.store.on_the_way(evaluations(&app, &suite, asked)).await?;
-    let run = NewSuiteRun { id: SuiteRunId::generate(), suite: id, model, evaluations };
+    let run =
+        NewSuiteRun { id: SuiteRunId::generate(), suite: id, model, after_job: None, evaluations: Ok(evaluations) };
     let row = app.store.add_suite_run(run, clock::now()).await?;
     Ok((StatusCode::CREATED, Json(row.into())))
 }
 
+/// What is evaluated, with what takes the place of what the sets say.
+pub struct Asked {
+    pub model: String,
+    pub priority: Option<i32>,
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
 /// An evaluation for each set, and what all of them measure: what the model's name stands for when the first is made.
-async fn evaluations(
+pub async fn evaluations(
     app: &App,
     suite: &SuiteRow,
-    mut asked: CreateSuiteRun,
+    mut asked: Asked,
 ) -> Result<(String, Vec<(String, NewJob)>), Problem> {
     let (mut evaluations, mut errors) = (Vec::with_capacity(suite.sets.len()), Vec::new());
     for (number, set) in suite.sets.iter().enumerate() {
@@ -94,7 +103,7 @@ async fn evaluations(
 }
 
 /// The evaluation of a set.
-fn spec(suite: &SuiteRow, set: &Value, asked: &CreateSuiteRun) -> Value {
+fn spec(suite: &SuiteRow, set: &Value, asked: &Asked) -> Value {
     let mut spec = set.clone();
     let called = |set: &str| suite.name.as_ref().map_or_else(|| set.to_owned(), |suite| format!("{suite}/{set}"));
     spec["name"] = json!(called(set["name"].as_str().unwrap_or_default()).chars().take(200).collect::<String>());

@@ -245,7 +245,7 @@ impl<B: Backend> Bench<'_, B> {
 
     fn request(&self, prompt: u32, sample: u32) -> Request {
         let prompt = u64::from(prompt);
-        Request { prompt, sample, tokens: self.tokens(prompt, self.sizes.prompt).into() }
+        Request::new(prompt, sample, self.tokens(prompt, self.sizes.prompt).into())
     }
 
     /// Samples `new` tokens for each request at once.

@@ -58,12 +58,21 @@ pub struct Statistics {
 /// One completion to sample.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Names the prompt in the random stream; requests with equal `prompt` carry equal `tokens`.
+    /// Names the prompt in the random stream; those of a prompt that begin there carry equal `tokens`.
     pub prompt: u64,
     /// Number of the completion among those of its prompt.
     pub sample: u32,
-    /// The prompt.
-    pub tokens: std::sync::Arc<[u32]>,
+    /// The prompt, and behind it what the completion has already.
+    pub tokens: Arc<[u32]>,
+    /// How many of these tokens are of the completion. Draws and limits count from its beginning.
+    pub begun: usize,
+}
+
+impl Request {
+    /// A completion that begins.
+    pub fn new(prompt: u64, sample: u32, tokens: Arc<[u32]>) -> Self {
+        Self { prompt, sample, tokens, begun: 0 }
+    }
 }
 
 /// A sampled completion.
@@ -165,16 +174,17 @@ impl<B: Backend> Sampler<'_, B> {
             if prompt == 0 {
                 return Err(EngineError::Internal(String::from("a prompt has no tokens")));
             }
-            let limit = (self.spec.max_new_tokens as usize).min(context.saturating_sub(prompt));
+            let left = (self.spec.max_new_tokens as usize).saturating_sub(same[0].begun);
+            let limit = left.min(context.saturating_sub(prompt));
             groups.push(Group::new(start..start + same.len(), prompt, limit, beginning));
             start += same.len();
         }
         Ok(groups)
     }
 
-    /// The number in `[0, 1)` that decides a completion's token at a place.
+    /// The number in `[0, 1)` that decides the token at a place behind a request's own.
     fn uniform(&self, request: &Request, place: usize) -> f64 {
-        self.stream.uniform(request.prompt, request.sample, place as u32)
+        self.stream.uniform(request.prompt, request.sample, (request.begun + place) as u32)
     }
 
     /// Takes a drawn token and notes whether that ends the completion, as far as the token itself says.

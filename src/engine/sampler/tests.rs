@@ -109,7 +109,7 @@ fn requests(groups: &[usize]) -> Vec<Request> {
         let (length, samples) = GROUPS[*group];
         let token = |at| 2 + (words.uniform(*group as u64, 0, at) * 22.0) as u32;
         let tokens: Arc<[u32]> = (0..length as u32).map(token).collect();
-        let request = |sample| Request { prompt: *group as u64, sample, tokens: Arc::clone(&tokens) };
+        let request = |sample| Request::new(*group as u64, sample, Arc::clone(&tokens));
         requests.extend((0..samples).map(request));
     }
     requests
@@ -159,6 +159,35 @@ fn check_alone(cache: Option<SampledCache>) {
     assert!(distinct.len() > requests.len() * 3 / 4);
     let stopped = completions.iter().filter(|completion| completion.finish == FinishReason::Stop).count();
     assert!(stopped > 3 && stopped < requests.len() - 3, "{stopped} of {}", requests.len());
+}
+
+#[test]
+fn a_completion_that_has_begun_goes_on_as_if_it_had_not_been_cut() {
+    let fixture = Fixture::new();
+    let requests = all();
+    let (whole, _) = fixture.run(&Limits::default(), &requests);
+    for cut in [1, 7, 13] {
+        let rest = requests.iter().zip(&whole).filter(|(_, completion)| completion.tokens.len() > cut);
+        let begun: Vec<Request> = rest
+            .clone()
+            .map(|(request, completion)| {
+                let tokens = [&request.tokens[..], &completion.tokens[..cut]].concat();
+                Request { tokens: tokens.into(), begun: cut, ..*request }
+            })
+            .collect();
+        assert!(begun.len() > 3, "{cut}");
+        let (ends, _) = fixture.run(&Limits::default(), &begun);
+        for ((request, whole), end) in rest.zip(&ends) {
+            let (tokens, logprobs, _, finish, _) = bits(whole);
+            let (own, own_logprobs, _, own_finish, _) = bits(end);
+            assert_eq!(
+                (&tokens[cut..], &logprobs[cut..], finish),
+                (&own[..], &own_logprobs[..], own_finish),
+                "{}",
+                request.prompt
+            );
+        }
+    }
 }
 
 #[test]
@@ -240,7 +269,7 @@ fn prompts_that_begin_alike_share_what_they_share() {
         .zip(0..)
         .flat_map(|(end, prompt)| {
             let tokens: Arc<[u32]> = begin.iter().chain(end).copied().collect();
-            (0..2).map(move |sample| Request { prompt, sample, tokens: Arc::clone(&tokens) })
+            (0..2).map(move |sample| Request::new(prompt, sample, Arc::clone(&tokens)))
         })
         .collect();
     for prefill in [512, 30, 1] {

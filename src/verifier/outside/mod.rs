@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::field::FieldError;
 use crate::outbound::Target;
 
 pub use deadline::{Deadline, Effort};
@@ -55,6 +56,38 @@ impl Outside {
     /// The same, at a server that answers at `address` and has so many devices.
     pub fn of_server(self, address: SocketAddr, devices: usize) -> Self {
         Self { this_server: Some(ThisServer { address, devices }), ..self }
+    }
+
+    /// The client of a service of the operator's, or of a public address; an error of the field that names it, below the object
+    /// that has both.
+    pub fn client(&self, service: Option<&str>, url: Option<&str>) -> Result<Client, FieldError> {
+        let error = |field: &str, code, detail: String| Err(FieldError::new(field, code, detail));
+        match (service, url) {
+            (Some(name), None) => {
+                let Some(service) = self.services.get(name) else {
+                    let known: Vec<&str> = self.services.keys().map(String::as_str).collect();
+                    return error("/service", "not_enabled", unnamed("service", "services", name, &known));
+                };
+                let client = Client::of_service(service);
+                client.or_else(|detail| error("/service", "not_usable", format!("the service {name}: {detail}")))
+            }
+            (None, Some(_)) if self.named_services_only => {
+                let detail = "this server asks only services that its operator has named; name one with `service`";
+                error("/url", "not_enabled", detail.to_owned())
+            }
+            (None, Some(url)) => {
+                Client::of_public(url).or_else(|refusal| error("/url", refusal.code(), refusal.to_string()))
+            }
+            (None, None) | (Some(_), Some(_)) => {
+                error("/service", "missing_field", String::from("name a `service` or a `url`, and not both"))
+            }
+        }
+    }
+
+    /// How many requests at a time a service gets of the `wanted`.
+    pub fn concurrency(&self, service: Option<&str>, wanted: usize) -> usize {
+        let service = service.and_then(|name| self.services.get(name));
+        service.map_or(wanted, |service| service.concurrency.min(wanted)).max(1)
     }
 
     /// What of it cannot be used on this machine, in a sentence each.

@@ -44,7 +44,9 @@ export function shades(rollout: Rollout, colour: Colour): { shade: string; note:
     ['log-probability', rollout.logprobs], ['entropy', rollout.entropies], ['credit', rollout.credit],
     ['at the start', rollout.reference_logprobs], ['when trained on', rollout.policy_logprobs],
   ]
+  const heard = (i: number) => rollout.answers.some(({ tokens: [first = 0, end = 0] }) => first <= i && i < end)
   return rollout.tokens.map((token, i) => {
+    if (heard(i)) return { shade: 'heard', note: `token ${token}, written by the environment` }
     const value = values[i] ?? 0
     const level = Math.round(4 * Math.min(1, Math.abs(value) / full))
     const side = value < 0 ? 'less' : kind?.signed ? 'more' : 'rare'

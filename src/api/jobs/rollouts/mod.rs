@@ -24,7 +24,7 @@ use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, List, Params, word};
 use crate::api::rollout_sets::filter::RolloutFilter;
-use crate::api::rollout_sets::rollouts::RolloutPart;
+use crate::api::rollout_sets::rollouts::{RolloutAnswer, RolloutPart};
 use crate::api::scan::scan;
 use crate::job::rollout_set::ROLLOUTS_FILE;
 use crate::job::{JobId, JobKind};
@@ -95,7 +95,7 @@ pub struct JobRollout {
     answer: Option<String>,
     /// The highest reward of the completions for its prompt less the lowest.
     spread: f64,
-    /// Number of tokens.
+    /// Number of tokens, those of an environment among them.
     length: usize,
     /// Empty with `light`, as `logprobs` is.
     tokens: Vec<u32>,
@@ -113,6 +113,8 @@ pub struct JobRollout {
     detail: Option<String>,
     /// The verdicts that it is made of, such as those of the members of a `multi` verifier.
     parts: Vec<RolloutPart>,
+    /// What an environment answered between its turns; empty without `sampling.environment`.
+    answers: Vec<RolloutAnswer>,
     /// How long the verdict took; null without a verifier, and in a finished rollout set, whose `verify_seconds.json` has it.
     verify_seconds: Option<f64>,
     /// The text of each token; null where all completions are kept, which the model's tokenizer tells of.
@@ -143,6 +145,7 @@ impl JobRollout {
             row: line.row,
             sample: line.sample,
             prompt: line.prompt,
+            answers: RolloutAnswer::of(&line.completion, line.answers),
             completion: line.completion,
             answer: line.answer,
             spread,

@@ -446,7 +446,7 @@ impl<B: Backend> Samples<B> {
         let prompts = ["12+7=", "47+36=", "9+9=18 10+10=20 25+25=", "3+4="];
         let request = |(prompt, text): (u64, &str)| {
             let tokens: Arc<[u32]> = self.tokenizer.encode(text).unwrap().into();
-            (0..3).map(move |sample| Request { prompt, sample, tokens: Arc::clone(&tokens) }).collect::<Vec<_>>()
+            (0..3).map(move |sample| Request::new(prompt, sample, Arc::clone(&tokens))).collect::<Vec<_>>()
         };
         (0..).zip(prompts).flat_map(request).collect()
     }

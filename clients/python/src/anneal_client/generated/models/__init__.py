@@ -16,11 +16,9 @@ from .advantage_power import AdvantagePower
 from .advantage_power_settings import AdvantagePowerSettings
 from .advantage_weighted import AdvantageWeighted
 from .advantage_weighted_settings import AdvantageWeightedSettings
-from .advice import Advice
 from .advice_answer import AdviceAnswer
 from .advice_measured import AdviceMeasured
 from .advice_reason import AdviceReason
-from .advice_recorded import AdviceRecorded
 from .advice_request import AdviceRequest
 from .advice_setting import AdviceSetting
 from .advice_suggestion import AdviceSuggestion
@@ -28,6 +26,7 @@ from .aggregation_constant import AggregationConstant
 from .all_linear import AllLinear
 from .alpha_follows import AlphaFollows
 from .answer import Answer
+from .answerer import Answerer
 from .api_key import ApiKey
 from .api_key_list import ApiKeyList
 from .artifact_report import ArtifactReport
@@ -134,6 +133,8 @@ from .duplicate_rows import DuplicateRows
 from .duplicates_found import DuplicatesFound
 from .ema_convention import EmaConvention
 from .entropy_scale import EntropyScale
+from .environment_kind import EnvironmentKind
+from .environment_spec import EnvironmentSpec
 from .eval_spec import EvalSpec
 from .evaluation import Evaluation
 from .evaluation_breakdown import EvaluationBreakdown
@@ -214,6 +215,7 @@ from .job_tables import JobTables
 from .job_waiting import JobWaiting
 from .json_object import JsonObject
 from .judge_rollouts import JudgeRollouts
+from .judged import Judged
 from .judged_rollout import JudgedRollout
 from .last_metric import LastMetric
 from .launch import Launch
@@ -327,6 +329,7 @@ from .requeued import Requeued
 from .resource_spec import ResourceSpec
 from .role import Role
 from .rollout import Rollout
+from .rollout_answer import RolloutAnswer
 from .rollout_judgement import RolloutJudgement
 from .rollout_list import RolloutList
 from .rollout_part import RolloutPart
@@ -438,6 +441,8 @@ from .verifier_constraints_instruction_type_8 import VerifierConstraintsInstruct
 from .verifier_constraints_instruction_type_9 import VerifierConstraintsInstructionType9
 from .verifier_constraints_relation import VerifierConstraintsRelation
 from .verifier_constraints_reward import VerifierConstraintsReward
+from .verifier_environment import VerifierEnvironment
+from .verifier_environment_take import VerifierEnvironmentTake
 from .verifier_exact import VerifierExact
 from .verifier_exact_extract import VerifierExactExtract
 from .verifier_expression import VerifierExpression
@@ -509,11 +514,9 @@ __all__ = (
     "AdvantagePowerSettings",
     "AdvantageWeighted",
     "AdvantageWeightedSettings",
-    "Advice",
     "AdviceAnswer",
     "AdviceMeasured",
     "AdviceReason",
-    "AdviceRecorded",
     "AdviceRequest",
     "AdviceSetting",
     "AdviceSuggestion",
@@ -521,6 +524,7 @@ __all__ = (
     "AllLinear",
     "AlphaFollows",
     "Answer",
+    "Answerer",
     "ApiKey",
     "ApiKeyList",
     "ArtifactReport",
@@ -627,6 +631,8 @@ __all__ = (
     "DuplicatesFound",
     "EmaConvention",
     "EntropyScale",
+    "EnvironmentKind",
+    "EnvironmentSpec",
     "EvalSpec",
     "Evaluation",
     "EvaluationBreakdown",
@@ -706,6 +712,7 @@ __all__ = (
     "JobTables",
     "JobWaiting",
     "JsonObject",
+    "Judged",
     "JudgedRollout",
     "JudgeRollouts",
     "LastMetric",
@@ -820,6 +827,7 @@ __all__ = (
     "ResourceSpec",
     "Role",
     "Rollout",
+    "RolloutAnswer",
     "RolloutJudgement",
     "RolloutList",
     "RolloutPart",
@@ -931,6 +939,8 @@ __all__ = (
     "VerifierConstraintsInstructionType9",
     "VerifierConstraintsRelation",
     "VerifierConstraintsReward",
+    "VerifierEnvironment",
+    "VerifierEnvironmentTake",
     "VerifierExact",
     "VerifierExactExtract",
     "VerifierExpression",

@@ -23,27 +23,31 @@ class AdviceAnswer:
     """ What a set says for and against each objective.
 
         Attributes:
+            object_ (Literal['advice']):
+            rollout_set (str):
             measured (AdviceMeasured): What was measured on a set, beside its frontier.
             suggestions (list[AdviceSuggestion]): The best first; those of equal score in a fixed order; last those that a
                 reason of -3 speaks against.
             settings (list[AdviceSetting]):
             unknown (list[str]): What would matter and is not known.
-            object_ (Literal['advice']):
-            rollout_set (str):
      """
 
+    object_: Literal['advice']
+    rollout_set: str
     measured: AdviceMeasured
     suggestions: list[AdviceSuggestion]
     settings: list[AdviceSetting]
     unknown: list[str]
-    object_: Literal['advice']
-    rollout_set: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.advice_measured import AdviceMeasured # noqa: PLC0415
         from ..models.advice_setting import AdviceSetting # noqa: PLC0415
         from ..models.advice_suggestion import AdviceSuggestion # noqa: PLC0415
+        object_ = self.object_
+
+        rollout_set = self.rollout_set
+
         measured = self.measured.to_dict()
 
         suggestions = []
@@ -58,19 +62,15 @@ class AdviceAnswer:
 
         unknown = self.unknown
 
-        object_ = self.object_
-
-        rollout_set = self.rollout_set
-
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
+            "object": object_,
+            "rollout_set": rollout_set,
             "measured": measured,
             "suggestions": suggestions,
             "settings": settings,
             "unknown": unknown,
-            "object": object_,
-            "rollout_set": rollout_set,
         })
 
         return field_dict
@@ -81,6 +81,12 @@ class AdviceAnswer:
         from ..models.advice_setting import AdviceSetting # noqa: PLC0415
         from ..models.advice_suggestion import AdviceSuggestion # noqa: PLC0415
         d = dict(src_dict)
+        object_ = cast(Literal['advice'] , d.pop("object"))
+        if object_ != 'advice':
+            raise ValueError(f"object must match const 'advice', got '{object_}'")
+
+        rollout_set = d.pop("rollout_set")
+
         measured = AdviceMeasured.from_dict(d.pop("measured"))
 
         suggestions = []
@@ -99,19 +105,13 @@ class AdviceAnswer:
 
         unknown = cast(list[str], d.pop("unknown"))
 
-        object_ = cast(Literal['advice'] , d.pop("object"))
-        if object_ != 'advice':
-            raise ValueError(f"object must match const 'advice', got '{object_}'")
-
-        rollout_set = d.pop("rollout_set")
-
         advice_answer = cls(
+            object_=object_,
+            rollout_set=rollout_set,
             measured=measured,
             suggestions=suggestions,
             settings=settings,
             unknown=unknown,
-            object_=object_,
-            rollout_set=rollout_set,
         )
 
         advice_answer.additional_properties = d

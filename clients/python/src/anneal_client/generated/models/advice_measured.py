@@ -8,7 +8,6 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
-from ..types import UNSET, Unset
 from typing import cast
 
 T = TypeVar("T", bound="AdviceMeasured")
@@ -18,9 +17,6 @@ class AdviceMeasured:
     """ What was measured on a set, beside its frontier.
 
         Attributes:
-            tokens (float): Tokens of a completion, on average.
-            max_step (int): Most optimizer steps that the sampling policy had taken.
-            whole_distribution (bool): Whether every token was drawn from the model's own distribution.
             groups (int): Prompts.
             completions (int):
             group_size (float): Completions per prompt, on average.
@@ -34,17 +30,17 @@ class AdviceMeasured:
                 without what chance makes of it.
             graded (bool): Whether a reward is neither 0 nor 1.
             unseen_answers (float): Good-Turing estimate of the probability of answers that were not seen.
-            cut_off (float | None | Unset): Completions that ended at `max_new_tokens` or the end of the context, as a
-                share; null for sets that were made
+            tokens (float): Tokens of a completion, on average.
+            cut_off (float | None): Completions that ended at `max_new_tokens` or the end of the context, as a share; null
+                for sets that were made
                 before this was counted.
-            entropy (float | None | Unset): Entropy of the model at a token, in nats, on average; null for the same sets.
-            seconds_per_completion (float | None | Unset): Seconds of a device for each completion, sampled and judged; null
-                when the set's job did more than that.
+            entropy (float | None): Entropy of the model at a token, in nats, on average; null for the same sets.
+            max_step (int): Most optimizer steps that the sampling policy had taken.
+            whole_distribution (bool): Whether every token was drawn from the model's own distribution.
+            seconds_per_completion (float | None): Seconds of a device for each completion, sampled and judged; null when
+                the set's job did more than that.
      """
 
-    tokens: float
-    max_step: int
-    whole_distribution: bool
     groups: int
     completions: int
     group_size: float
@@ -56,18 +52,15 @@ class AdviceMeasured:
     difficulty_spread: float
     graded: bool
     unseen_answers: float
-    cut_off: float | None | Unset = UNSET
-    entropy: float | None | Unset = UNSET
-    seconds_per_completion: float | None | Unset = UNSET
+    tokens: float
+    cut_off: float | None
+    entropy: float | None
+    max_step: int
+    whole_distribution: bool
+    seconds_per_completion: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        tokens = self.tokens
-
-        max_step = self.max_step
-
-        whole_distribution = self.whole_distribution
-
         groups = self.groups
 
         completions = self.completions
@@ -90,30 +83,24 @@ class AdviceMeasured:
 
         unseen_answers = self.unseen_answers
 
-        cut_off: float | None | Unset
-        if isinstance(self.cut_off, Unset):
-            cut_off = UNSET
-        else:
-            cut_off = self.cut_off
+        tokens = self.tokens
 
-        entropy: float | None | Unset
-        if isinstance(self.entropy, Unset):
-            entropy = UNSET
-        else:
-            entropy = self.entropy
+        cut_off: float | None
+        cut_off = self.cut_off
 
-        seconds_per_completion: float | None | Unset
-        if isinstance(self.seconds_per_completion, Unset):
-            seconds_per_completion = UNSET
-        else:
-            seconds_per_completion = self.seconds_per_completion
+        entropy: float | None
+        entropy = self.entropy
+
+        max_step = self.max_step
+
+        whole_distribution = self.whole_distribution
+
+        seconds_per_completion: float | None
+        seconds_per_completion = self.seconds_per_completion
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
-            "tokens": tokens,
-            "max_step": max_step,
-            "whole_distribution": whole_distribution,
             "groups": groups,
             "completions": completions,
             "group_size": group_size,
@@ -125,25 +112,19 @@ class AdviceMeasured:
             "difficulty_spread": difficulty_spread,
             "graded": graded,
             "unseen_answers": unseen_answers,
+            "tokens": tokens,
+            "cut_off": cut_off,
+            "entropy": entropy,
+            "max_step": max_step,
+            "whole_distribution": whole_distribution,
+            "seconds_per_completion": seconds_per_completion,
         })
-        if cut_off is not UNSET:
-            field_dict["cut_off"] = cut_off
-        if entropy is not UNSET:
-            field_dict["entropy"] = entropy
-        if seconds_per_completion is not UNSET:
-            field_dict["seconds_per_completion"] = seconds_per_completion
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
-        tokens = d.pop("tokens")
-
-        max_step = d.pop("max_step")
-
-        whole_distribution = d.pop("whole_distribution")
-
         groups = d.pop("groups")
 
         completions = d.pop("completions")
@@ -166,37 +147,34 @@ class AdviceMeasured:
 
         unseen_answers = d.pop("unseen_answers")
 
-        def _parse_cut_off(data: object) -> float | None | Unset:
+        tokens = d.pop("tokens")
+
+        def _parse_cut_off(data: object) -> float | None:
             if data is None:
                 return data
-            if isinstance(data, Unset):
-                return data
-            return cast(float | None | Unset, data)
+            return cast(float | None, data)
 
-        cut_off = _parse_cut_off(d.pop("cut_off", UNSET))
+        cut_off = _parse_cut_off(d.pop("cut_off"))
 
-        def _parse_entropy(data: object) -> float | None | Unset:
+        def _parse_entropy(data: object) -> float | None:
             if data is None:
                 return data
-            if isinstance(data, Unset):
-                return data
-            return cast(float | None | Unset, data)
+            return cast(float | None, data)
 
-        entropy = _parse_entropy(d.pop("entropy", UNSET))
+        entropy = _parse_entropy(d.pop("entropy"))
 
-        def _parse_seconds_per_completion(data: object) -> float | None | Unset:
+        max_step = d.pop("max_step")
+
+        whole_distribution = d.pop("whole_distribution")
+
+        def _parse_seconds_per_completion(data: object) -> float | None:
             if data is None:
                 return data
-            if isinstance(data, Unset):
-                return data
-            return cast(float | None | Unset, data)
+            return cast(float | None, data)
 
-        seconds_per_completion = _parse_seconds_per_completion(d.pop("seconds_per_completion", UNSET))
+        seconds_per_completion = _parse_seconds_per_completion(d.pop("seconds_per_completion"))
 
         advice_measured = cls(
-            tokens=tokens,
-            max_step=max_step,
-            whole_distribution=whole_distribution,
             groups=groups,
             completions=completions,
             group_size=group_size,
@@ -208,8 +186,11 @@ class AdviceMeasured:
             difficulty_spread=difficulty_spread,
             graded=graded,
             unseen_answers=unseen_answers,
+            tokens=tokens,
             cut_off=cut_off,
             entropy=entropy,
+            max_step=max_step,
+            whole_distribution=whole_distribution,
             seconds_per_completion=seconds_per_completion,
         )
 

@@ -8,7 +8,6 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
-from ..types import UNSET, Unset
 from typing import cast
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ class AdviceSuggestion:
             reasons (list[AdviceReason]):
             spec (JsonObject): Any JSON object.
             completions_per_step (float): Completions that are sampled for a step.
-            sampling_seconds_per_step (float | None | Unset): Seconds of a device that sampling and judging them takes;
-                training comes on top. Null where it was not measured.
+            sampling_seconds_per_step (float | None): Seconds of a device that sampling and judging them takes; training
+                comes on top. Null where it was not measured.
      """
 
     name: str
@@ -36,7 +35,7 @@ class AdviceSuggestion:
     reasons: list[AdviceReason]
     spec: JsonObject
     completions_per_step: float
-    sampling_seconds_per_step: float | None | Unset = UNSET
+    sampling_seconds_per_step: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,11 +54,8 @@ class AdviceSuggestion:
 
         completions_per_step = self.completions_per_step
 
-        sampling_seconds_per_step: float | None | Unset
-        if isinstance(self.sampling_seconds_per_step, Unset):
-            sampling_seconds_per_step = UNSET
-        else:
-            sampling_seconds_per_step = self.sampling_seconds_per_step
+        sampling_seconds_per_step: float | None
+        sampling_seconds_per_step = self.sampling_seconds_per_step
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -69,9 +65,8 @@ class AdviceSuggestion:
             "reasons": reasons,
             "spec": spec,
             "completions_per_step": completions_per_step,
+            "sampling_seconds_per_step": sampling_seconds_per_step,
         })
-        if sampling_seconds_per_step is not UNSET:
-            field_dict["sampling_seconds_per_step"] = sampling_seconds_per_step
 
         return field_dict
 
@@ -95,14 +90,12 @@ class AdviceSuggestion:
 
         completions_per_step = d.pop("completions_per_step")
 
-        def _parse_sampling_seconds_per_step(data: object) -> float | None | Unset:
+        def _parse_sampling_seconds_per_step(data: object) -> float | None:
             if data is None:
                 return data
-            if isinstance(data, Unset):
-                return data
-            return cast(float | None | Unset, data)
+            return cast(float | None, data)
 
-        sampling_seconds_per_step = _parse_sampling_seconds_per_step(d.pop("sampling_seconds_per_step", UNSET))
+        sampling_seconds_per_step = _parse_sampling_seconds_per_step(d.pop("sampling_seconds_per_step"))
 
         advice_suggestion = cls(
             name=name,

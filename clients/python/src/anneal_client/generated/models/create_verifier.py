@@ -17,6 +17,7 @@ if TYPE_CHECKING:
   from ..models.verifier_code import VerifierCode
   from ..models.verifier_command import VerifierCommand
   from ..models.verifier_constraints import VerifierConstraints
+  from ..models.verifier_environment import VerifierEnvironment
   from ..models.verifier_exact import VerifierExact
   from ..models.verifier_expression import VerifierExpression
   from ..models.verifier_http import VerifierHttp
@@ -41,17 +42,17 @@ class CreateVerifier:
     """ A verifier to store.
 
         Attributes:
-            config (VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact |
-                VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath |
-                VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition |
-                VerifierSql | VerifierStringCheck | VerifierTextSimilarity): How completions are scored; `type` says by which
-                rule.
+            config (VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment |
+                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
+                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
+                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): How completions are scored;
+                `type` says by which rule.
             name (None | str | Unset): A name for people.
             metadata (Metadata | Unset): Pairs of your own: at most 16, keys of at most 64 characters, values of at most
                 512.
      """
 
-    config: VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
+    config: VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
     metadata: Metadata | Unset = UNSET
 
@@ -61,6 +62,7 @@ class CreateVerifier:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -112,6 +114,8 @@ class CreateVerifier:
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierRepetition):
             config = self.config.to_dict()
+        elif isinstance(self.config, VerifierEnvironment):
+            config = self.config.to_dict()
         elif isinstance(self.config, VerifierStringCheck):
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierTextSimilarity):
@@ -148,6 +152,7 @@ class CreateVerifier:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -165,7 +170,7 @@ class CreateVerifier:
         from ..models.verifier_string_check import VerifierStringCheck # noqa: PLC0415
         from ..models.verifier_text_similarity import VerifierTextSimilarity # noqa: PLC0415
         d = dict(src_dict)
-        def _parse_config(data: object) -> VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_config(data: object) -> VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -305,7 +310,7 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_17 = VerifierEnvironment.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_17
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -313,16 +318,24 @@ class CreateVerifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_18 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_18
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_19 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_19
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+            componentsschemas_verifier_spec_type_20 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_19
+            return componentsschemas_verifier_spec_type_20
 
         config = _parse_config(d.pop("config"))
 

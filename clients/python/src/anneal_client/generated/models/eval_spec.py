@@ -25,6 +25,9 @@ class EvalSpec:
             before (bool | Unset): Also evaluate before the first step. Default: True.
             temperature (float | None | Unset): Temperature of evaluation; that of `sampling` when absent.
             prompts (int | Unset): Held-out prompts to use, from the first on. Default: 200.
+            suite (None | str | Unset): A suite (`suite_...` or its name) on which the server evaluates the finished model
+                when the job has succeeded: an
+                evaluation of its own for each set. `GET /v1/suites/{id}/runs?job=JOB` has what they find.
      """
 
     every_steps: int | Unset = 0
@@ -33,6 +36,7 @@ class EvalSpec:
     before: bool | Unset = True
     temperature: float | None | Unset = UNSET
     prompts: int | Unset = 200
+    suite: None | str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         every_steps = self.every_steps
@@ -53,6 +57,12 @@ class EvalSpec:
 
         prompts = self.prompts
 
+        suite: None | str | Unset
+        if isinstance(self.suite, Unset):
+            suite = UNSET
+        else:
+            suite = self.suite
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -69,6 +79,8 @@ class EvalSpec:
             field_dict["temperature"] = temperature
         if prompts is not UNSET:
             field_dict["prompts"] = prompts
+        if suite is not UNSET:
+            field_dict["suite"] = suite
 
         return field_dict
 
@@ -94,6 +106,15 @@ class EvalSpec:
 
         prompts = d.pop("prompts", UNSET)
 
+        def _parse_suite(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        suite = _parse_suite(d.pop("suite", UNSET))
+
         eval_spec = cls(
             every_steps=every_steps,
             samples=samples,
@@ -101,6 +122,7 @@ class EvalSpec:
             before=before,
             temperature=temperature,
             prompts=prompts,
+            suite=suite,
         )
 
         return eval_spec

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
   from ..models.verifier_code import VerifierCode
   from ..models.verifier_command import VerifierCommand
   from ..models.verifier_constraints import VerifierConstraints
+  from ..models.verifier_environment import VerifierEnvironment
   from ..models.verifier_exact import VerifierExact
   from ..models.verifier_expression import VerifierExpression
   from ..models.verifier_http import VerifierHttp
@@ -51,10 +52,11 @@ class EvaluationSpec:
                 or a built-in.
             dataset (str): The held-out rows: a data set (`ds_...`, its latest version), a version (`dsv_...`) or a built-
                 in.
-            verifier (str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact |
-                VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath |
-                VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition |
-                VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`) or an inline one.
+            verifier (str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment |
+                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
+                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
+                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`)
+                or an inline one.
             name (None | str | Unset): A name for people; need not be unique.
             split (EvaluationSplit | None | Unset): The part of a data set that is split, as built-ins are; `eval` by
                 default. Others have no parts.
@@ -91,7 +93,7 @@ class EvaluationSpec:
 
     model: str
     dataset: str
-    verifier: str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
+    verifier: str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
     name: None | str | Unset = UNSET
     split: EvaluationSplit | None | Unset = UNSET
     format_: PromptFormat | Unset = UNSET
@@ -118,6 +120,7 @@ class EvaluationSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -172,6 +175,8 @@ class EvaluationSpec:
         elif isinstance(self.verifier, VerifierLength):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRepetition):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierEnvironment):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierStringCheck):
             verifier = self.verifier.to_dict()
@@ -316,6 +321,7 @@ class EvaluationSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -337,7 +343,7 @@ class EvaluationSpec:
 
         dataset = d.pop("dataset")
 
-        def _parse_verifier(data: object) -> str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -477,7 +483,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_17 = VerifierEnvironment.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_17
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -485,7 +491,7 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_18 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_18
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -493,12 +499,20 @@ class EvaluationSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_19 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_19
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_20 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_20
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(str | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier"))
 

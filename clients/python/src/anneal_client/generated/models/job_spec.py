@@ -35,6 +35,7 @@ if TYPE_CHECKING:
   from ..models.verifier_code import VerifierCode
   from ..models.verifier_command import VerifierCommand
   from ..models.verifier_constraints import VerifierConstraints
+  from ..models.verifier_environment import VerifierEnvironment
   from ..models.verifier_exact import VerifierExact
   from ..models.verifier_expression import VerifierExpression
   from ..models.verifier_http import VerifierHttp
@@ -68,10 +69,10 @@ class JobSpec:
                 | ObjectiveVopd): What is optimised; `type` says by which rule.
             name (None | str | Unset): A name for people; need not be unique.
             verifier (None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints |
-                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
-                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
-                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`)
-                or an inline one.
+                VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema |
+                VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric |
+                VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored
+                verifier (`vf_...`) or an inline one.
             require_audit (bool | Unset): Refuse the job unless the last audit of the verifier on the training rows has
                 found it trusted.
             adapter (AdapterSpec | None | Unset): Train an adapter beside the frozen model, in the place of all its weights
@@ -96,7 +97,7 @@ class JobSpec:
     dataset: DatasetSpec
     objective: ObjectiveBolt | ObjectiveFade | ObjectiveGrpo | ObjectiveP3O | ObjectivePolicyGradient | ObjectiveSft | ObjectiveVopd
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    verifier: None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity = UNSET
     require_audit: bool | Unset = UNSET
     adapter: AdapterSpec | None | Unset = UNSET
     sampling: SamplingSpec | Unset = UNSET
@@ -136,6 +137,7 @@ class JobSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -214,6 +216,8 @@ class JobSpec:
         elif isinstance(self.verifier, VerifierLength):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRepetition):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierEnvironment):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierStringCheck):
             verifier = self.verifier.to_dict()
@@ -353,6 +357,7 @@ class JobSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -440,7 +445,7 @@ class JobSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -584,7 +589,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_17 = VerifierEnvironment.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_17
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -592,7 +597,7 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_18 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_18
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -600,12 +605,20 @@ class JobSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_19 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_19
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_20 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_20
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 

@@ -13,6 +13,7 @@ from typing import cast
 from typing import Literal, cast
 
 if TYPE_CHECKING:
+  from ..models.rollout_answer import RolloutAnswer
   from ..models.rollout_part import RolloutPart
 
 T = TypeVar("T", bound="Rollout")
@@ -36,6 +37,8 @@ class Rollout:
             entropy_sum (float): Entropy of the model's distribution at temperature 1, in nats, summed over the tokens.
             finish (str): `stop` or `length`.
             parts (list[RolloutPart]): The verdicts that it is made of, such as those of the members of a `multi` verifier.
+            answers (list[RolloutAnswer]): What an environment answered between its turns; empty without
+                `sampling.environment`.
             answer (None | str | Unset): What the verifier compared; null where it took nothing out of the completion.
             status (None | str | Unset): `ok` or `unparsable`; null without a verifier.
             reward (float | None | Unset): Null without a verifier.
@@ -56,6 +59,7 @@ class Rollout:
     entropy_sum: float
     finish: str
     parts: list[RolloutPart]
+    answers: list[RolloutAnswer]
     answer: None | str | Unset = UNSET
     status: None | str | Unset = UNSET
     reward: float | None | Unset = UNSET
@@ -63,6 +67,7 @@ class Rollout:
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.rollout_answer import RolloutAnswer # noqa: PLC0415
         from ..models.rollout_part import RolloutPart # noqa: PLC0415
         object_ = self.object_
 
@@ -94,6 +99,11 @@ class Rollout:
         for parts_item_data in self.parts:
             parts_item = parts_item_data.to_dict()
             parts.append(parts_item)
+
+        answers = []
+        for answers_item_data in self.answers:
+            answers_item = answers_item_data.to_dict()
+            answers.append(answers_item)
 
         answer: None | str | Unset
         if isinstance(self.answer, Unset):
@@ -136,6 +146,7 @@ class Rollout:
             "entropy_sum": entropy_sum,
             "finish": finish,
             "parts": parts,
+            "answers": answers,
         })
         if answer is not UNSET:
             field_dict["answer"] = answer
@@ -150,6 +161,7 @@ class Rollout:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.rollout_answer import RolloutAnswer # noqa: PLC0415
         from ..models.rollout_part import RolloutPart # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['rollout'] , d.pop("object"))
@@ -186,6 +198,13 @@ class Rollout:
             parts_item = RolloutPart.from_dict(parts_item_data)
 
             parts.append(parts_item)
+
+        answers = []
+        _answers = d.pop("answers")
+        for answers_item_data in (_answers):
+            answers_item = RolloutAnswer.from_dict(answers_item_data)
+
+            answers.append(answers_item)
 
         def _parse_answer(data: object) -> None | str | Unset:
             if data is None:
@@ -238,6 +257,7 @@ class Rollout:
             entropy_sum=entropy_sum,
             finish=finish,
             parts=parts,
+            answers=answers,
             answer=answer,
             status=status,
             reward=reward,

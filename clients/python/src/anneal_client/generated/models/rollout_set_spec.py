@@ -21,6 +21,7 @@ if TYPE_CHECKING:
   from ..models.verifier_code import VerifierCode
   from ..models.verifier_command import VerifierCommand
   from ..models.verifier_constraints import VerifierConstraints
+  from ..models.verifier_environment import VerifierEnvironment
   from ..models.verifier_exact import VerifierExact
   from ..models.verifier_expression import VerifierExpression
   from ..models.verifier_http import VerifierHttp
@@ -50,10 +51,10 @@ class RolloutSetSpec:
             dataset (DatasetSpec): Which rows are used and how they become prompts.
             name (None | str | Unset): A name for people; need not be unique.
             verifier (None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints |
-                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
-                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
-                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored verifier (`vf_...`)
-                or an inline one.
+                VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema |
+                VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric |
+                VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): A stored
+                verifier (`vf_...`) or an inline one.
             sampling (SamplingSpec | Unset): How completions are sampled.
             group_size (int | Unset): Completions per prompt. Default: 8.
             prompts (int | Unset): Prompts; rows are drawn in random order, each once before any comes again. Default: 128.
@@ -73,7 +74,7 @@ class RolloutSetSpec:
     model: str
     dataset: DatasetSpec
     name: None | str | Unset = UNSET
-    verifier: None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity = UNSET
+    verifier: None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity = UNSET
     sampling: SamplingSpec | Unset = UNSET
     group_size: int | Unset = 8
     prompts: int | Unset = 128
@@ -93,6 +94,7 @@ class RolloutSetSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -155,6 +157,8 @@ class RolloutSetSpec:
         elif isinstance(self.verifier, VerifierLength):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierRepetition):
+            verifier = self.verifier.to_dict()
+        elif isinstance(self.verifier, VerifierEnvironment):
             verifier = self.verifier.to_dict()
         elif isinstance(self.verifier, VerifierStringCheck):
             verifier = self.verifier.to_dict()
@@ -236,6 +240,7 @@ class RolloutSetSpec:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -266,7 +271,7 @@ class RolloutSetSpec:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_verifier(data: object) -> None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_verifier(data: object) -> None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -410,7 +415,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_17 = VerifierEnvironment.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_17
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -418,7 +423,7 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_18 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_18
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -426,12 +431,20 @@ class RolloutSetSpec:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+                componentsschemas_verifier_spec_type_19 = VerifierTextSimilarity.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_19
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_20 = VerifierMulti.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_20
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | str | Unset | VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity, data)
 
         verifier = _parse_verifier(d.pop("verifier", UNSET))
 

@@ -13,6 +13,9 @@ from ..types import UNSET, Unset
 from typing import cast
 from typing import Literal, cast
 
+if TYPE_CHECKING:
+  from ..models.environment_spec import EnvironmentSpec
+
 T = TypeVar("T", bound="SamplingSpec")
 
 @_attrs_define
@@ -39,6 +42,8 @@ class SamplingSpec:
                 for each token, and another distribution, as with `weights`. Attention widens them and computes in f32. A GPU
                 with
                 `train.precision: "bf16"` keeps them so in any case. Evaluations within a job never do.
+            environment (EnvironmentSpec | None | Unset): What answers the model when a turn of it ends, so that completions
+                have several turns (docs/environments.md).
      """
 
     temperature: float | Unset = 1.0
@@ -49,8 +54,10 @@ class SamplingSpec:
     batch_size: int | Unset = 64
     weights: None | SampledWeights | Unset = UNSET
     cache: Literal['bf16'] | None | Unset = UNSET
+    environment: EnvironmentSpec | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
+        from ..models.environment_spec import EnvironmentSpec # noqa: PLC0415
         temperature = self.temperature
 
         top_p = self.top_p
@@ -79,6 +86,14 @@ class SamplingSpec:
         else:
             cache = self.cache
 
+        environment: dict[str, Any] | None | Unset
+        if isinstance(self.environment, Unset):
+            environment = UNSET
+        elif isinstance(self.environment, EnvironmentSpec):
+            environment = self.environment.to_dict()
+        else:
+            environment = self.environment
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -99,11 +114,14 @@ class SamplingSpec:
             field_dict["weights"] = weights
         if cache is not UNSET:
             field_dict["cache"] = cache
+        if environment is not UNSET:
+            field_dict["environment"] = environment
 
         return field_dict
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.environment_spec import EnvironmentSpec # noqa: PLC0415
         d = dict(src_dict)
         temperature = d.pop("temperature", UNSET)
 
@@ -147,6 +165,23 @@ class SamplingSpec:
 
         cache = _parse_cache(d.pop("cache", UNSET))
 
+        def _parse_environment(data: object) -> EnvironmentSpec | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                environment_type_0 = EnvironmentSpec.from_dict(data)
+
+                return environment_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(EnvironmentSpec | None | Unset, data)
+
+        environment = _parse_environment(d.pop("environment", UNSET))
+
         sampling_spec = cls(
             temperature=temperature,
             top_p=top_p,
@@ -156,6 +191,7 @@ class SamplingSpec:
             batch_size=batch_size,
             weights=weights,
             cache=cache,
+            environment=environment,
         )
 
         return sampling_spec

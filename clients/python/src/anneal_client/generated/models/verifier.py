@@ -18,6 +18,7 @@ if TYPE_CHECKING:
   from ..models.verifier_code import VerifierCode
   from ..models.verifier_command import VerifierCommand
   from ..models.verifier_constraints import VerifierConstraints
+  from ..models.verifier_environment import VerifierEnvironment
   from ..models.verifier_exact import VerifierExact
   from ..models.verifier_expression import VerifierExpression
   from ..models.verifier_http import VerifierHttp
@@ -44,11 +45,11 @@ class Verifier:
         Attributes:
             id (str):
             object_ (Literal['verifier']):
-            config (VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact |
-                VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath |
-                VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition |
-                VerifierSql | VerifierStringCheck | VerifierTextSimilarity): How completions are scored; `type` says by which
-                rule.
+            config (VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment |
+                VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength |
+                VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex |
+                VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity): How completions are scored;
+                `type` says by which rule.
             digest (str): `sha256:` and the digest of the configuration.
             metadata (Metadata): Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.
             created_at (int): Unix seconds.
@@ -57,7 +58,7 @@ class Verifier:
 
     id: str
     object_: Literal['verifier']
-    config: VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
+    config: VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity
     digest: str
     metadata: Metadata
     created_at: int
@@ -70,6 +71,7 @@ class Verifier:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -125,6 +127,8 @@ class Verifier:
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierRepetition):
             config = self.config.to_dict()
+        elif isinstance(self.config, VerifierEnvironment):
+            config = self.config.to_dict()
         elif isinstance(self.config, VerifierStringCheck):
             config = self.config.to_dict()
         elif isinstance(self.config, VerifierTextSimilarity):
@@ -166,6 +170,7 @@ class Verifier:
         from ..models.verifier_code import VerifierCode # noqa: PLC0415
         from ..models.verifier_command import VerifierCommand # noqa: PLC0415
         from ..models.verifier_constraints import VerifierConstraints # noqa: PLC0415
+        from ..models.verifier_environment import VerifierEnvironment # noqa: PLC0415
         from ..models.verifier_exact import VerifierExact # noqa: PLC0415
         from ..models.verifier_expression import VerifierExpression # noqa: PLC0415
         from ..models.verifier_http import VerifierHttp # noqa: PLC0415
@@ -189,7 +194,7 @@ class Verifier:
         if object_ != 'verifier':
             raise ValueError(f"object must match const 'verifier', got '{object_}'")
 
-        def _parse_config(data: object) -> VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
+        def _parse_config(data: object) -> VerifierChoice | VerifierCode | VerifierCommand | VerifierConstraints | VerifierEnvironment | VerifierExact | VerifierExpression | VerifierHttp | VerifierJson | VerifierJsonSchema | VerifierLength | VerifierMath | VerifierModel | VerifierMulti | VerifierMultipleChoice | VerifierNumeric | VerifierRegex | VerifierRepetition | VerifierSql | VerifierStringCheck | VerifierTextSimilarity:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
@@ -329,7 +334,7 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_17 = VerifierStringCheck.from_dict(data)
+                componentsschemas_verifier_spec_type_17 = VerifierEnvironment.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_17
             except (TypeError, ValueError, AttributeError, KeyError):
@@ -337,16 +342,24 @@ class Verifier:
             try:
                 if not isinstance(data, dict):
                     raise TypeError()
-                componentsschemas_verifier_spec_type_18 = VerifierTextSimilarity.from_dict(data)
+                componentsschemas_verifier_spec_type_18 = VerifierStringCheck.from_dict(data)
 
                 return componentsschemas_verifier_spec_type_18
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
+            try:
+                if not isinstance(data, dict):
+                    raise TypeError()
+                componentsschemas_verifier_spec_type_19 = VerifierTextSimilarity.from_dict(data)
+
+                return componentsschemas_verifier_spec_type_19
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
             if not isinstance(data, dict):
                 raise TypeError()
-            componentsschemas_verifier_spec_type_19 = VerifierMulti.from_dict(data)
+            componentsschemas_verifier_spec_type_20 = VerifierMulti.from_dict(data)
 
-            return componentsschemas_verifier_spec_type_19
+            return componentsschemas_verifier_spec_type_20
 
         config = _parse_config(d.pop("config"))
 

@@ -91,7 +91,8 @@ def sync_detailed(
 ) -> Response[Deleted | Problem]:
     """ Delete a suite
 
-     Its runs go with it; their evaluations stay.
+     Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to
+    be evaluated stays.
 
     Args:
         id (str):
@@ -123,7 +124,8 @@ def sync(
 ) -> Deleted | Problem | None:
     """ Delete a suite
 
-     Its runs go with it; their evaluations stay.
+     Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to
+    be evaluated stays.
 
     Args:
         id (str):
@@ -150,7 +152,8 @@ async def asyncio_detailed(
 ) -> Response[Deleted | Problem]:
     """ Delete a suite
 
-     Its runs go with it; their evaluations stay.
+     Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to
+    be evaluated stays.
 
     Args:
         id (str):
@@ -182,7 +185,8 @@ async def asyncio(
 ) -> Deleted | Problem | None:
     """ Delete a suite
 
-     Its runs go with it; their evaluations stay.
+     Its runs go with it; their evaluations stay. A suite on which the model of an unfinished job is to
+    be evaluated stays.
 
     Args:
         id (str):

@@ -17,6 +17,7 @@ from typing import cast
 def _get_kwargs(
     id: str,
     *,
+    job: str | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
@@ -24,6 +25,8 @@ def _get_kwargs(
 ) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
+
+    params["job"] = job
 
     params["limit"] = limit
 
@@ -108,6 +111,7 @@ def sync_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    job: str | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
@@ -119,6 +123,7 @@ def sync_detailed(
 
     Args:
         id (str):
+        job (str | Unset):
         limit (int | Unset):
         after (str | Unset):
         order (ListOrder | Unset): The order of a list.
@@ -133,6 +138,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+job=job,
 limit=limit,
 after=after,
 order=order,
@@ -149,6 +155,7 @@ def sync(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    job: str | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
@@ -160,6 +167,7 @@ def sync(
 
     Args:
         id (str):
+        job (str | Unset):
         limit (int | Unset):
         after (str | Unset):
         order (ListOrder | Unset): The order of a list.
@@ -175,6 +183,7 @@ def sync(
     return sync_detailed(
         id=id,
 client=client,
+job=job,
 limit=limit,
 after=after,
 order=order,
@@ -185,6 +194,7 @@ async def asyncio_detailed(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    job: str | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
@@ -196,6 +206,7 @@ async def asyncio_detailed(
 
     Args:
         id (str):
+        job (str | Unset):
         limit (int | Unset):
         after (str | Unset):
         order (ListOrder | Unset): The order of a list.
@@ -210,6 +221,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+job=job,
 limit=limit,
 after=after,
 order=order,
@@ -226,6 +238,7 @@ async def asyncio(
     id: str,
     *,
     client: AuthenticatedClient | Client,
+    job: str | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: str | Unset = UNSET,
     order: ListOrder | Unset = UNSET,
@@ -237,6 +250,7 @@ async def asyncio(
 
     Args:
         id (str):
+        job (str | Unset):
         limit (int | Unset):
         after (str | Unset):
         order (ListOrder | Unset): The order of a list.
@@ -252,6 +266,7 @@ async def asyncio(
     return (await asyncio_detailed(
         id=id,
 client=client,
+job=job,
 limit=limit,
 after=after,
 order=order,

@@ -131,8 +131,10 @@ def sync_detailed(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
-    job's start.
+    `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and
+    `min`, `max`, `last` and
+    `count` where it stands for several values. For TensorBoard the means of points are written; the
+    wall-clock time of all is the job's start.
 
     Args:
         id (str):
@@ -186,8 +188,10 @@ def sync(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
-    job's start.
+    `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and
+    `min`, `max`, `last` and
+    `count` where it stands for several values. For TensorBoard the means of points are written; the
+    wall-clock time of all is the job's start.
 
     Args:
         id (str):
@@ -236,8 +240,10 @@ async def asyncio_detailed(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
-    job's start.
+    `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and
+    `min`, `max`, `last` and
+    `count` where it stands for several values. For TensorBoard the means of points are written; the
+    wall-clock time of all is the job's start.
 
     Args:
         id (str):
@@ -291,8 +297,10 @@ async def asyncio(
     metric whose
     points stand for several values has the columns `NAME` (their mean), `NAME:min`, `NAME:max`,
     `NAME:last` and
-    `NAME:count`. For TensorBoard the means of points are written; the wall-clock time of all is the
-    job's start.
+    `NAME:count`. In Parquet there is a row for each point of each metric: `step`, `name`, `value`, and
+    `min`, `max`, `last` and
+    `count` where it stands for several values. For TensorBoard the means of points are written; the
+    wall-clock time of all is the job's start.
 
     Args:
         id (str):
