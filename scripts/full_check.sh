@@ -36,8 +36,11 @@ step "the web page in a browser, whole; an evaluation harness of others"
 scripts/ui.sh --test
 tests/harness/run.sh
 
-step "50,000 cases from the document"
+step "the study, tiny: every objective, every figure"
 cargo build --locked
+python3 examples/study/run.py --smoke --anneal target/debug/anneal --out "$(mktemp -d)"
+
+step "50,000 cases from the document"
 scripts/fuzz.sh 50000
 
 step "models of all families, from transformers to here and back, and as GGUF files for llama.cpp"
