@@ -26,7 +26,7 @@ ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked 
 step "a file above 4 GiB in a bucket"
 ANNEAL_TEST_LARGE=1 scripts/seaweedfs.sh cargo test --locked --lib above_four
 
-step "what thirteen kinds of jobs take of memory, beside what was said"
+step "what fourteen kinds of jobs take of memory, beside what was said"
 ANNEAL_KINDS=all cargo test --locked --test memory
 
 step "licences and sources of dependencies"

@@ -155,6 +155,11 @@ fn kinds() -> Vec<Kind> {
             json!({"objective": grpo, "train": {"track_reference": true}, "dataset": {"train": "builtin:arithmetic"}}),
         ),
         (
+            "grpo, a phase ahead",
+            "whole",
+            json!({"objective": grpo, "train": {"max_lag": 1, "steps": 4}, "dataset": {"train": "builtin:arithmetic"}}),
+        ),
+        (
             "p3o, sampling in 8 bits",
             "whole",
             json!({

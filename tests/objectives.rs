@@ -140,6 +140,34 @@ fn phases_are_sampled_as_far_ahead_as_is_asked() {
 }
 
 #[test]
+fn what_is_sampled_beside_training_has_its_bits_whatever_threads_there_are() {
+    let of = |threads: &str, adapter: &Value, learning_rate: f64| {
+        let data = data_dir();
+        let server = Server::start_with(data.path(), &["--threads", threads]);
+        let mut spec = spec(json!({"type": "p3o", "group_size": 4}));
+        spec["train"]["max_lag"] = json!(2);
+        spec["train"]["updates_per_rollout"] = json!(2);
+        spec["train"]["steps"] = json!(8);
+        spec["checkpoints"] = json!({"every_steps": 3});
+        spec["optimizer"]["learning_rate"] = json!(learning_rate);
+        spec["adapter"] = adapter.clone();
+        let job = run(&server, &spec);
+        let differences = series(&server, &job, "logprob/max_abs_diff");
+        (differences, job["result"]["weights_sha256"].clone())
+    };
+    for adapter in
+        [Value::Null, json!({"type": "lora", "rank": 4, "dora": true}), json!({"type": "lora", "init": "pissa"})]
+    {
+        let (alone, several) = (of("1", &adapter, 1e-3), of("3", &adapter, 1e-3));
+        assert_eq!(alone, several, "{adapter}");
+        assert!(alone.1.is_string() && alone.0[4..].iter().all(|difference| *difference > 0.0), "{alone:?}");
+        // Where steps change nothing, a copy of the policy is the policy.
+        let (differences, _) = of("2", &adapter, 1e-30);
+        assert_eq!(differences, [0.0; 8], "{adapter}");
+    }
+}
+
+#[test]
 fn prompts_that_teach_nothing_are_replaced() {
     let data = data_dir();
     let server = Server::start(data.path());

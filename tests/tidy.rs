@@ -86,7 +86,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const ORDERS: &[(&str, &[&str])] = &[
     ("engine", &[
         // What everything stands on.
-        "driver", "random", "error", "digested", "kernels", "ops",
+        "driver", "random", "error", "threads", "digested", "kernels", "ops",
         // What is computed, and where.
         "rows", "projection", "choice", "gradients", "moments", "link", "collective", "shares", "limits", "backend", "cpu", "cuda", "device",
         // The model, sampling and learning.
@@ -94,7 +94,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "verification", "artifact", "report", "sample_log",
         // Jobs.
-        "loading", "conversation", "actor", "export", "responder", "rollout_set", "regrade", "sample", "trainer", "evaluate", "evaluation", "step", "variance", "round",
+        "loading", "conversation", "actor", "export", "responder", "rollout_set", "regrade", "sample", "training_job", "fresh", "beside", "trainer", "evaluate", "evaluation", "step", "variance", "round",
         "state", "train",
     ]),
     ("store", &[

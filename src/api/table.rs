@@ -1,6 +1,6 @@
 //! Tables in Parquet, which are written while they are sent: what pandas, Polars and DuckDB read without a schema.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +15,13 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
 use super::blocking::apart;
+use crate::store::{Place, StoredFile};
 
 /// Rows of a group, and about how many bytes of them.
 const GROUP_ROWS: usize = 4096;
@@ -197,6 +199,21 @@ pub fn answer(
     });
     let parts = stream::unfold(parts, |mut parts| async move { Some((parts.recv().await?, parts)) });
     with_headers(name, Body::from_stream(parts))
+}
+
+/// Answers with a table of the lines of a stored file, a row each.
+pub fn answer_lines<T: DeserializeOwned + 'static>(
+    name: &str,
+    columns: Columns,
+    (place, file): (Place, StoredFile),
+    row: impl Fn(T) -> Vec<Cell> + Send + 'static,
+) -> Response {
+    answer(name, columns, move |table| {
+        for line in BufReader::new(place.read(&file)?).lines() {
+            table.push(row(serde_json::from_str(&line?)?))?;
+        }
+        Ok(())
+    })
 }
 
 /// Answers with a table that is there.

@@ -16,6 +16,7 @@ use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine
 use crate::engine::device;
 use crate::engine::kernels::form::Way;
 use crate::engine::kernels::trial;
+use crate::engine::threads::compute_threads;
 use crate::job::WorkerId;
 use crate::job::device::{name_on, split_name};
 use crate::store::{Files, Lease};
@@ -147,7 +148,7 @@ fn check(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
 pub fn start_pool(threads: usize) -> anyhow::Result<()> {
     let [few, many] = trial::choose().map(Way::name);
     tracing::debug!(few, many, "how products of bf16 are computed, for few rows and for many");
-    Ok(worker::compute_threads(threads).build_global()?)
+    Ok(compute_threads(threads).build_global()?)
 }
 
 /// Returns on SIGTERM, on SIGINT, or when the supervisor's pipe closes. SIGHUP, by which a terminal says that it closes and

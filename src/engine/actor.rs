@@ -199,6 +199,8 @@ pub struct Actor<'a, B: Backend> {
     /// What answers between turns, but for the verifier.
     environment: Option<Arc<dyn Environment>>,
     failures: Failures,
+    /// Whether it counts them as they come.
+    counts: bool,
     /// Of what was sampled last, completions that could not be judged, each with the place of its group.
     unscored: Vec<(usize, Rollout)>,
 }
@@ -206,12 +208,32 @@ pub struct Actor<'a, B: Backend> {
 impl<'a, B: Backend> Actor<'a, B> {
     /// Loads model and tokenizer and starts the verifier.
     pub fn load(spec: &'a ActorSpec, backend: &Arc<B>) -> Result<Self, EngineError> {
+        Self::knowing(spec, backend, spec.bases.as_ref().map_or(Known::Nowhere, Known::Among))
+    }
+
+    /// Another one for the same job, with what is trained in a copy of its own; its failures are counted by this one.
+    pub(super) fn another(&self) -> Result<Self, EngineError> {
+        let weights = match self.spec.training {
+            Trained::Weights(masters) => Arc::new(self.copied(Usage::Training(masters))?),
+            Trained::Nothing | Trained::Adapter(_) => Arc::clone(self.decoder.weights()),
+        };
+        let known = Known::Here(&weights);
+        Ok(Self { counts: false, ..Self::knowing(self.spec, self.decoder.backend(), known)? })
+    }
+
+    /// The weights that are trained, once more.
+    fn copied(&self, usage: Usage) -> Result<Weights<B>, EngineError> {
+        let (own, config) = (&self.weights, self.decoder.config());
+        let mut read = |spec: &TensorSpec| Ok(own.parameters().read(own.index(&spec.name)?, <[f32]>::to_vec));
+        Weights::of_tensors(own.backend(), config, config.tensors(), usage, &mut read)
+    }
+
+    fn knowing(spec: &'a ActorSpec, backend: &Arc<B>, known: Known<'_, B>) -> Result<Self, EngineError> {
         let driver = match &spec.device {
             Device::Cpu => None,
             Device::Gpu(driver) => Some(driver),
         };
         spec.collective.join(driver)?;
-        let known = spec.bases.as_ref().map_or(Known::Nowhere, Known::Among);
         let Loaded { inspection, text: ModelText { tokenizer, chat }, end, weights, adapter } =
             load(&spec.model, &spec.prompt, spec.usage(), backend, known)?;
         let adapter = match &spec.training {
@@ -232,6 +254,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             verify: spec.verifier.as_ref().map(|config| VerifyPool::of(config, &spec.outside)),
             environment: spec.sampling.environment.as_ref().and_then(|one| environment::build(one, &spec.outside)),
             failures: Failures::default(),
+            counts: true,
             unscored: Vec::new(),
             spec,
         })
@@ -312,8 +335,20 @@ impl<'a, B: Backend> Actor<'a, B> {
             groups.extend(own.groups);
             verification.add(own.verification);
         }
-        self.failures.count(verification.failures.clone())?;
+        if self.counts {
+            self.count(&verification)?;
+        }
         Ok((groups, verification))
+    }
+
+    /// Counts failures; an error when they are too many.
+    pub(super) fn count(&mut self, verification: &Verification) -> Result<(), EngineError> {
+        self.failures.count(verification.failures.clone())
+    }
+
+    /// Lets go of what samples in the place of what is trained.
+    pub(super) fn rest(&mut self) {
+        self.quick = None;
     }
 
     /// Some of the completions sampled last that could not be judged, for people to look at.
@@ -357,10 +392,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             (Some(usage), Trained::Weights(_)) => {
                 // Two copies at once are more than were planned.
                 self.quick = None;
-                let own = &self.weights;
-                let mut read = |spec: &TensorSpec| Ok(own.parameters().read(own.index(&spec.name)?, <[f32]>::to_vec));
-                let mut quick = || Weights::of_tensors(&backend, &config, config.tensors(), usage, &mut read);
-                (own.wholly(spec.collective.as_ref(), &mut quick)?, None)
+                (self.weights.wholly(spec.collective.as_ref(), || self.copied(usage))?, None)
             }
         };
         let (bf16, longest) = (kernels::gemm::Precision::Bf16, spec.longest(&config));

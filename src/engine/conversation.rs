@@ -250,15 +250,7 @@ impl<B: Backend> Table<'_, B> {
 
 impl Conversation {
     fn new(turns: u32) -> Self {
-        let completion = Completion {
-            tokens: Vec::new(),
-            behavior_logprobs: Vec::new(),
-            entropies: Vec::new(),
-            entropy_sum: 0.0,
-            finish: FinishReason::Length,
-            text: String::new(),
-        };
-        let held = Held { completion, answers: Vec::new(), verdict: None };
+        let held = Held { completion: Completion::begun(), answers: Vec::new(), verdict: None };
         Self { held, said: Vec::new(), begin: 0, ended: None, turns_left: turns }
     }
 

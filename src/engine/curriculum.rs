@@ -34,14 +34,14 @@ const SOLVE_RATE: &str = "solve_rate";
 const LAST_DRAWN: &str = "last_drawn";
 
 /// Rows in their order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rows {
     seed: u64,
     count: usize,
     order: Order,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Order {
     Shuffled,
     File,
@@ -97,6 +97,14 @@ impl Rows {
                 let places = rates.draw(self.seed, round, visits.start, (visits.end - visits.start) as usize);
                 visits.zip(places).collect()
             }
+        }
+    }
+
+    /// The rows of the first visits, whatever is known of the rows by now.
+    pub fn first(&self, count: u64) -> Vec<(u64, usize)> {
+        match &self.order {
+            Order::Adaptive(_) => Visits::new(self.seed, Purpose::PromptOrder, self.count).rows(0..count),
+            Order::Shuffled | Order::File | Order::EasyFirst(_) => self.places(0, 0..count),
         }
     }
 

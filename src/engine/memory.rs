@@ -9,15 +9,15 @@ const SHARE: f64 = 0.5;
 /// Numbers of tokens differ by this.
 const STEP: u64 = 64;
 
-/// Tokens for one pass, when weights are loaded, and gradients of `trained` parameters and `moments`, in bytes, are not
-/// there yet.
+/// Tokens for one pass, when weights are loaded, and gradients of `trained` parameters and `more`, in bytes of moments and of a
+/// copy to sample with, are not there yet.
 pub fn micro_batch_tokens<B: Backend>(
     shape: &Shape,
     pass: Pass,
-    (trained, moments): (u64, u64),
+    (trained, more): (u64, u64),
     backend: &B,
 ) -> Result<u64, EngineError> {
-    let coming = (trained * size_of::<f32>() as u64).saturating_add(moments);
+    let coming = (trained * size_of::<f32>() as u64).saturating_add(more);
     let room = (backend.available()?.saturating_sub(coming) as f64 * SHARE) as u64;
     let fits = |tokens: &u64| memory::of_pass(shape, *tokens, pass, &B::MACHINE) <= room;
     let all: Vec<u64> = (FEWEST_TOKENS..=B::MOST_TOKENS).step_by(STEP as usize).collect();

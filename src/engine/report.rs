@@ -33,6 +33,27 @@ pub trait Reporter {
     }
 }
 
+/// A reporter that keeps it for later that a job is to be saved and to stop: what is begun is not worth beginning anew.
+pub struct Later<'a>(pub &'a mut dyn Reporter);
+
+impl Reporter for Later<'_> {
+    fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
+        self.0.event(event)
+    }
+
+    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop> {
+        self.0.artifact(saved)
+    }
+
+    fn should_stop(&self) -> Option<Stop> {
+        self.0.should_stop().filter(|stop| *stop != Stop::Drain)
+    }
+
+    fn is_to_rest(&self) -> bool {
+        self.0.is_to_rest() || self.0.should_stop() == Some(Stop::Drain)
+    }
+}
+
 impl From<Stop> for EngineError {
     fn from(stop: Stop) -> Self {
         Self::Stopped(stop)

@@ -34,6 +34,8 @@ pub struct SampleLog {
     per_step: u64,
     /// The rounds that are there, with their bytes, in order.
     rounds: Vec<(u64, u64)>,
+    /// The round that was kept last, unless it was trained on.
+    newest: Option<(u64, Vec<SampledGroup>)>,
     /// The round that is trained on.
     open: Option<Open>,
 }
@@ -60,7 +62,7 @@ impl SampleLog {
         };
         let mut rounds: Vec<(u64, u64)> = fs::read_dir(&folder).into_iter().flatten().filter_map(round).collect();
         rounds.sort_unstable();
-        Self { folder, per_step: u64::from(per_step), rounds, open: None }
+        Self { folder, per_step: u64::from(per_step), rounds, newest: None, open: None }
     }
 
     /// Keeps some groups of a round of so many steps, evenly spread over it, and some of which completions could not be
@@ -80,23 +82,36 @@ impl SampleLog {
         let failed: BTreeSet<usize> = unscored.iter().map(|(group, _)| *group).filter(|_| wanted > 0).collect();
         chosen.extend(failed.into_iter().take(MOST_FAILED));
         let mut bytes = 0;
-        let fits = |(_, group): &(usize, SampledGroup)| {
+        let fits = |group: &SampledGroup| {
             bytes += serde_json::to_vec(group).map_or(0, |text| text.len());
             bytes <= MOST_ROUND_BYTES
         };
         let sampled = |index: usize| {
             let unscored = unscored.iter().filter(|(group, _)| *group == index).map(|(_, rollout)| rollout.clone());
-            (index, SampledGroup { unscored: unscored.collect(), ..sampled(&groups[index], &piece) })
+            SampledGroup { unscored: unscored.collect(), ..sampled(&groups[index], &piece) }
         };
-        let sampled = chosen.into_iter().map(sampled).take_while(fits);
-        let sampled: Vec<(usize, SampledGroup)> = sampled.collect();
-        let groups: Vec<_> = groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect();
+        let sampled: Vec<SampledGroup> = chosen.into_iter().map(sampled).take_while(fits).collect();
         if wanted > 0 {
-            let groups = sampled.into_iter().map(|(index, kept)| (Arc::clone(&groups[index]), kept)).collect();
-            self.open = Some(Open { round, groups, written: Instant::now(), stale: true });
-            self.write_open();
+            self.write(round, sampled.iter());
+            self.newest = Some((round, sampled));
         }
-        groups
+        groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect()
+    }
+
+    /// Goes on with a round, of which this attempt or an earlier one has kept some: `groups` is all that is trained on. One that
+    /// cannot be read stays as it is.
+    pub fn begin(&mut self, round: u64, groups: &[Arc<RolloutGroup>]) {
+        let known = self.newest.take_if(|(newest, _)| *newest == round).map(|(_, kept)| kept);
+        let Some(kept) = known.or_else(|| read(&path(&self.folder, round)).ok()) else { return };
+        let tokens = |group: &RolloutGroup| group.rollouts.iter().map(|one| one.tokens.clone()).collect::<Vec<_>>();
+        // Both are in the order in which they were sampled.
+        let mut rest = groups.iter();
+        let found = kept.into_iter().filter_map(|kept| {
+            let trained = rest.find(|one| one.row == kept.group.row && tokens(one) == tokens(&kept.group))?;
+            Some((Arc::clone(trained), kept))
+        });
+        let groups = found.collect();
+        self.open = Some(Open { round, groups, written: Instant::now(), stale: false });
     }
 
     /// Notes what a step made of a completion, if that is in the sample; `reference` is its log-probability under the
@@ -126,22 +141,6 @@ impl SampleLog {
         self.write_open();
     }
 
-    /// Goes on with a round that an earlier attempt has kept: `groups` is all that is trained on. One that cannot be read
-    /// stays as it is.
-    pub fn reopen(&mut self, round: u64, groups: &[Arc<RolloutGroup>]) {
-        let Ok(text) = fs::read_to_string(path(&self.folder, round)) else { return };
-        let Ok(kept) = text.lines().map(serde_json::from_str).collect::<Result<Vec<SampledGroup>, _>>() else { return };
-        let tokens = |group: &RolloutGroup| group.rollouts.iter().map(|one| one.tokens.clone()).collect::<Vec<_>>();
-        // Both are in the order in which they were sampled.
-        let mut rest = groups.iter();
-        let found = kept.into_iter().filter_map(|kept| {
-            let trained = rest.find(|one| one.row == kept.group.row && tokens(one) == tokens(&kept.group))?;
-            Some((Arc::clone(trained), kept))
-        });
-        let groups = found.collect();
-        self.open = Some(Open { round, groups, written: Instant::now(), stale: false });
-    }
-
     /// Lets go of the round that was trained on.
     pub fn end_round(&mut self) {
         self.write_open();
@@ -149,10 +148,14 @@ impl SampleLog {
     }
 
     fn write_open(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|open| open.stale) else { return };
+        let Some(mut open) = self.open.take_if(|open| open.stale) else { return };
         (open.stale, open.written) = (false, Instant::now());
-        let round = open.round;
-        let written = write(&self.folder, &path(&self.folder, round), open.groups.iter().map(|(_, kept)| kept));
+        self.write(open.round, open.groups.iter().map(|(_, kept)| kept));
+        self.open = Some(open);
+    }
+
+    fn write<'a>(&mut self, round: u64, groups: impl Iterator<Item = &'a SampledGroup>) {
+        let written = write(&self.folder, &path(&self.folder, round), groups);
         if let Err(error) = written.and_then(|bytes| self.add(round, bytes)) {
             tracing::warn!(%error, folder = %self.folder.display(), "a sample of the completions cannot be kept");
         }
@@ -187,6 +190,11 @@ fn sampled(group: &RolloutGroup, piece: impl Fn(u32) -> String) -> SampledGroup 
     let pieces = |rollout: &super::rollout::Rollout| rollout.tokens.iter().map(|token| piece(*token)).collect();
     let pieces = group.rollouts.iter().map(pieces).collect();
     SampledGroup { group: group.clone(), pieces, learned: Vec::new(), unscored: Vec::new() }
+}
+
+/// Reads a round.
+fn read(path: &Path) -> io::Result<Vec<SampledGroup>> {
+    fs::read_to_string(path)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
 /// Writes a round, and says how many bytes that are.
@@ -303,6 +311,7 @@ mod tests {
         }
         let mut log = SampleLog::open(job.path(), 2);
         let trained = log.keep(4, 1, (groups, Vec::new()), |_| String::new());
+        log.begin(4, &trained);
         assert!(trained.iter().flat_map(|group| &group.rollouts).all(|rollout| rollout.entropies.is_empty()));
         assert_eq!(lines(job.path(), 4)[0].group.rollouts[1].entropies, [0.5]);
         let learned = |step, credit| Learned { step, credit: vec![credit], policy_logprobs: vec![-0.25] };
@@ -327,7 +336,9 @@ mod tests {
         let learned = |step| Learned { step, credit: vec![0.5], policy_logprobs: vec![-0.25] };
         let groups: Vec<RolloutGroup> = (0..4).map(|row| RolloutGroup { row, ..group(&[1.0, 0.0]) }).collect();
         let mut log = SampleLog::open(job.path(), 4);
-        let trained = log.keep(2, 1, (groups, Vec::new()), |_| String::new());
+        let trained = log.keep(2, 1, (groups.clone(), Vec::new()), |_| String::new());
+        log.begin(2, &trained);
+        log.keep(3, 1, (groups, Vec::new()), |_| String::new());
         log.learned(&trained[2], 0, learned(5), &[-2.0]);
         log.end_step();
         assert_eq!(lines(job.path(), 2)[1].learned, [], "not with every step");
@@ -337,13 +348,13 @@ mod tests {
         // The next attempt has the completions from a checkpoint.
         let restored: Vec<_> = trained.iter().map(|group| Arc::new(RolloutGroup::clone(group))).collect();
         let mut log = SampleLog::open(job.path(), 4);
-        log.reopen(2, &restored);
+        log.begin(2, &restored);
         log.learned(&restored[0], 1, learned(6), &[-2.0]);
         log.end_round();
         let kept = lines(job.path(), 2);
         assert_eq!(kept.iter().map(|kept| kept.group.row).collect::<Vec<_>>(), [0, 2]);
         assert_eq!([&kept[0].learned[1], &kept[1].learned[0]], [&Some(learned(6)), &Some(learned(5))]);
-        log.reopen(3, &restored);
+        log.begin(4, &restored);
         log.learned(&restored[0], 0, learned(7), &[]);
         log.flush();
         assert_eq!(lines(job.path(), 2), kept, "of a round that is not kept nothing is told");

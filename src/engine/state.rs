@@ -3,6 +3,7 @@
 //! A training checkpoint has everything a resumed run needs: weights, optimizer moments, counters, evaluations so
 //! far and the scored completions of the round under way. A finished model is a complete Hugging Face directory.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use super::rollout::{self, RolloutGroup};
 use super::trainer::Trainer;
 use crate::job::adapter::Lora;
 use crate::job::artifact::WEIGHTS;
+use crate::job::metric::metric;
 use crate::job::spec::{self, WeightDtype};
 use crate::job::{ArtifactKind, ArtifactSummary, PolicyEvaluation};
 use crate::modelfile::adapter;
@@ -64,6 +66,9 @@ struct State {
     objective: Value,
     /// What the job's result says besides evaluations.
     report: Map<String, Value>,
+    /// Of sampling, what no step has reported yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    sampled: BTreeMap<String, f64>,
 }
 
 /// A training checkpoint that was found good.
@@ -125,6 +130,7 @@ impl<B: Backend> Trainer<'_, B> {
                 tiled: actor.products == Precision::Bf16Tiled,
                 objective: self.objective.state(),
                 report: self.report.clone(),
+                sampled: self.sampled.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             };
             write_json(&dir.join(STATE), &state)?;
             rollout::write(&dir.join(ROLLOUTS), &self.rollouts)?;
@@ -222,13 +228,15 @@ impl<B: Backend> Trainer<'_, B> {
         self.ahead = rounds.collect();
         self.round = state.round;
         if let Some(rates) = rates {
-            self.rows.restore(rates);
+            Arc::make_mut(&mut self.rows).restore(rates);
         }
         self.step = state.step;
         self.evaluations = state.evaluations;
         self.idle_steps = state.idle_steps;
         self.micro_batch_tokens = state.micro_batch_tokens.max(1);
         self.report = state.report;
+        let known = |(name, value): (String, f64)| Some((metric(&name)?.name, value));
+        self.sampled = state.sampled.into_iter().filter_map(known).collect();
         Ok(())
     }
 
@@ -325,6 +333,7 @@ mod tests {
                 tiled,
                 objective: Value::Null,
                 report: Map::new(),
+                sampled: BTreeMap::new(),
             };
             let folder = folders.path().join(name);
             std::fs::create_dir(&folder).unwrap();

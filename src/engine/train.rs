@@ -12,19 +12,22 @@
 //! same machine: every random choice is a function of the seed and of counters that the checkpoint holds.
 
 use std::sync::Arc;
+use std::thread;
 
 use serde_json::{Map, Value};
 
 use super::artifact::{Saved, Saving};
 use super::backend::Backend;
+use super::beside::Beside;
 use super::device::on_device;
 use super::error::{EngineError, Stop};
 use super::evaluate::sentence;
 use super::measure;
-use super::report::Reporter;
+use super::report::{Later, Reporter};
 use super::rollout_set;
 use super::step::StepGroup;
-use super::trainer::{Job, Metrics, Trainer};
+use super::trainer::{Metrics, Trainer};
+use super::training_job::Job;
 use crate::dataset::Dataset;
 use crate::dataset::leakage::leakage;
 use crate::job::event::{EvaluationFound, LogDetail, StepMetrics};
@@ -73,9 +76,25 @@ fn run_on<B: Backend>(
         }
         warn_of_leakage(job, reporter)?;
     }
+    // What samples beside ends with the trainer, and is waited for.
+    thread::scope(move |scope| {
+        let mut trainer = trainer;
+        if Trainer::<B>::samples_beside(job) {
+            trainer.beside = Some(Beside::start(scope, trainer.actor.another()?)?);
+        }
+        run_through(&mut trainer, reporter)
+    })
+}
+
+/// Runs a loaded job to its end, or to where it can go on from.
+fn run_through<B: Backend>(
+    trainer: &mut Trainer<'_, B>,
+    reporter: &mut dyn Reporter,
+) -> Result<Option<Outcome>, EngineError> {
     let mut publishing = Publishing { reporter, saving: trainer.saving.clone() };
     let result = if trainer.optimizer.is_sharded() {
-        trainer.run(&mut AtSteps(&mut publishing))
+        // They have the state only together: it is not amid a step that they stop to save it.
+        trainer.run(&mut Later(&mut publishing))
     } else {
         trainer.run(&mut publishing)
     };
@@ -116,27 +135,6 @@ impl Reporter for Publishing<'_> {
 
     fn is_to_rest(&self) -> bool {
         self.reporter.is_to_rest()
-    }
-}
-
-/// A reporter of ranks that have the state only together: it is not amid a step that they stop to save it.
-struct AtSteps<'a>(&'a mut dyn Reporter);
-
-impl Reporter for AtSteps<'_> {
-    fn event(&mut self, event: NewEvent) -> Result<(), Stop> {
-        self.0.event(event)
-    }
-
-    fn artifact(&mut self, saved: &Saved) -> Result<(), Stop> {
-        self.0.artifact(saved)
-    }
-
-    fn should_stop(&self) -> Option<Stop> {
-        self.0.should_stop().filter(|stop| *stop != Stop::Drain)
-    }
-
-    fn is_to_rest(&self) -> bool {
-        self.0.should_stop() == Some(Stop::Drain)
     }
 }
 
@@ -221,13 +219,19 @@ impl<B: Backend> Trainer<'_, B> {
             if self.rollouts.is_empty() && self.samples() {
                 self.begin_round(round, reporter)?;
             } else if self.ranks().is_first() {
-                self.sample.reopen(round, &self.rollouts);
+                self.sample.begin(round, &self.rollouts);
+            }
+            if self.step == range.start && self.samples() {
+                self.sample_ahead(round, reporter)?;
             }
             reporter.phase(Phase::Training, self.step)?;
             while self.step < range.end {
                 self.agree_to_go_on(reporter)?;
                 let groups = self.groups_of_step(round)?;
                 let mut metrics = self.train_step(&groups, reporter)?;
+                if self.step == range.end || self.is_due(self.job.spec.checkpoints.every_steps) {
+                    self.settle(reporter)?;
+                }
                 metrics.extend(std::mem::take(&mut self.sampled));
                 metrics.extend(self.head_geometry()?.map(|share| ("geometry/head_first_share", share)));
                 let parts = measure::parts(groups.iter().filter_map(StepGroup::sampled), &self.parts);
@@ -302,8 +306,7 @@ impl<B: Backend> Trainer<'_, B> {
 
     /// The evaluation after the last step, if the job was to rest within it: its checkpoint is that of the step without it.
     fn make_up_evaluation(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        let every = self.job.spec.eval.every_steps;
-        let was_due = self.step > 0 && every > 0 && self.step.is_multiple_of(every);
+        let was_due = self.step > 0 && self.is_due(self.job.spec.eval.every_steps);
         if was_due && self.evaluations.last().is_none_or(|last| last.step != self.step) {
             self.evaluate_and_report(reporter)?;
         }
@@ -312,9 +315,9 @@ impl<B: Backend> Trainer<'_, B> {
 
     /// Evaluation and checkpoint after a step, where they are due.
     fn between_steps(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
-        let due = |every: u64| every > 0 && self.step.is_multiple_of(every);
         let last = self.step == self.plan.steps;
-        let (evaluate, save) = (due(self.job.spec.eval.every_steps), due(self.job.spec.checkpoints.every_steps));
+        let (evaluate, save) =
+            (self.is_due(self.job.spec.eval.every_steps), self.is_due(self.job.spec.checkpoints.every_steps));
         if evaluate && !last {
             self.evaluate_and_report(reporter)?;
         }
@@ -376,12 +379,17 @@ impl<B: Backend> Trainer<'_, B> {
     }
 
     /// Saves a job that is to go on elsewhere or later, with what is on its way.
-    fn save_for_later(&self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
+    fn save_for_later(&mut self, reporter: &mut dyn Reporter) -> Result<(), EngineError> {
         let is_saved = self.saving.directory() == Some(self.checkpoint_directory());
         // The ranks that have the state only together must know whether the first one wants their parts.
         let is_saved = if self.optimizer.is_sharded() { self.ranks().first_says(is_saved)? } else { is_saved };
         if !self.ranks().is_first() {
             return if self.optimizer.is_sharded() && !is_saved { self.send_state() } else { Ok(()) };
+        }
+        if !is_saved && self.beside.as_ref().is_some_and(Beside::is_at_work) {
+            // There may be too little time to wait for it.
+            self.report_saved(reporter)?;
+            self.settle(reporter)?;
         }
         reporter.phase(Phase::Checkpointing, self.step)?;
         let draft = if is_saved { None } else { Some(self.draft()?) };

@@ -2,15 +2,15 @@
 //! `step`.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::actor::{Actor, ActorSpec, Trained};
+use super::actor::{Actor, Trained};
 use super::artifact::Saving;
 use super::backend::{Backend, Tensors};
 use super::batch::Sequence;
+use super::beside::Beside;
 use super::collective::Collective;
 use super::curriculum::Rows;
 use super::error::EngineError;
@@ -24,43 +24,15 @@ use super::report::Reporter;
 use super::rollout::{RolloutGroup, sequences};
 use super::rollout_set;
 use super::sample_log::SampleLog;
-use crate::dataset::Dataset;
+use super::training_job::Job;
+use crate::job::PolicyEvaluation;
 use crate::job::memory::{FEWEST_TOKENS, MEASURED_HEAD, Pass};
 use crate::job::spec::{MicroBatchTokens, Precision};
-use crate::job::{PolicyEvaluation, RolloutSetId};
 use crate::modelfile::architecture::Part;
 use crate::modelfile::{self, Inspection};
-use crate::objective::{self, Objective, Plan, Sections};
-use crate::spec::Training;
+use crate::objective::{self, Objective, Plan};
 use crate::text::tokenizer::TextTokenizer;
 use crate::verifier::shortened;
-
-/// Everything a training job needs to know; nothing in it changes while it runs.
-pub struct Job {
-    pub actor: ActorSpec,
-    pub spec: Training,
-    /// The job's name.
-    pub name: Option<String>,
-    /// The whole spec, for those who read the finished model.
-    pub description: Value,
-    /// The model to distil from, if the objective names one.
-    pub teacher: Option<ModelSource>,
-    /// Directory of the rollout set to train on or to mix in, if the spec names one.
-    pub stored: Option<PathBuf>,
-    pub train: Dataset,
-    pub eval: Option<Dataset>,
-    /// Training checkpoints to go on from, best first; the first one that is intact is used.
-    pub resume: Vec<PathBuf>,
-    /// Whether the job makes no sense from its first step on.
-    pub must_resume: bool,
-}
-
-impl Job {
-    /// What of the spec the objective has to fit.
-    pub fn sections(&self) -> Sections<'_, RolloutSetId> {
-        Sections { train: &self.spec.train, sampling: &self.actor.sampling, rollouts: &self.spec.rollouts }
-    }
-}
 
 /// The statistics of one optimizer step, by metric name.
 pub type Metrics = objective::Statistics;
@@ -82,13 +54,15 @@ pub struct Trainer<'a, B: Backend> {
     /// What the job's result says besides evaluations.
     pub(super) report: Map<String, Value>,
     /// The rows to train on, in their order.
-    pub(super) rows: Rows,
+    pub(super) rows: Arc<Rows>,
     /// The scored completions of the round under way.
     pub(super) rollouts: Vec<Arc<RolloutGroup>>,
     /// The round that they are of.
     pub(super) round: Option<u64>,
     /// Those of the rounds after it that are sampled already, in order.
     pub(super) ahead: VecDeque<Vec<Arc<RolloutGroup>>>,
+    /// What samples others of them while this one is trained on, where that is possible.
+    pub(super) beside: Option<Beside<'a, B>>,
     /// Tokens that are no text and end no completion, in order.
     pub(super) special_tokens: Vec<u32>,
     /// What is kept of completions for people.
@@ -124,24 +98,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
             None => None,
         };
         let optimizer = optimizer(job, &actor)?;
-        let micro_batch_tokens: usize = match job.spec.train.micro_batch_tokens {
-            MicroBatchTokens::Tokens(count) => count as usize,
-            // What is free depends on those beside it, and placement has counted on no more.
-            MicroBatchTokens::Auto(_) if job.actor.bases.is_some() => FEWEST_TOKENS as usize,
-            MicroBatchTokens::Auto(_) => {
-                let of = |decoder: &Decoder<B>| modelfile::shape(decoder.config());
-                let pass = Pass {
-                    recompute: job.spec.train.recompute.is_on(),
-                    precision: job.actor.precision,
-                    frozen: job.spec.adapter.is_some(),
-                    magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
-                    teacher: teacher.as_ref().map(of),
-                    entropy: objective.needs().entropy,
-                };
-                let trained = (actor.weights.parameter_count() as u64, optimizer.bytes(&actor.weights));
-                memory::micro_batch_tokens(&of(&actor.decoder), pass, trained, backend.as_ref())? as usize
-            }
-        };
+        let micro_batch_tokens =
+            micro_batch_tokens(job, &actor, (objective.as_ref(), teacher.as_ref()), &optimizer)? as usize;
         let ends = &actor.weights.config().eos_token_ids;
         let special = actor.tokenizer.special_tokens().into_iter().filter(|token| !ends.contains(token));
         // All ranks cut their batches at the same places.
@@ -154,10 +112,11 @@ impl<'a, B: Backend> Trainer<'a, B> {
             idle_steps: 0,
             evaluations: Vec::new(),
             report: Map::new(),
-            rows,
+            rows: Arc::new(rows),
             rollouts: Vec::new(),
             round: None,
             ahead: VecDeque::new(),
+            beside: None,
             special_tokens: special.collect(),
             sampled: Metrics::new(),
             parts: job
@@ -177,6 +136,17 @@ impl<'a, B: Backend> Trainer<'a, B> {
             stored,
             teacher,
         })
+    }
+
+    /// Whether rounds are sampled while others are trained on: a device of its own does one thing at a time, and ranks meet for
+    /// both.
+    pub(super) fn samples_beside(job: &Job) -> bool {
+        job.spec.train.max_lag > 0 && !B::IS_ASYNCHRONOUS && job.actor.collective.size() == 1
+    }
+
+    /// Whether what comes every so many steps is to come after the last one.
+    pub(super) fn is_due(&self, every: u64) -> bool {
+        every > 0 && self.step.is_multiple_of(every)
     }
 
     /// The processes that work on this job.
@@ -222,9 +192,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
 
     /// How much of the head's change since the start lies in one direction, of the step before an evaluation or the end.
     pub(super) fn head_geometry(&self) -> Result<Option<f64>, EngineError> {
-        let due = |every: u64| every > 0 && self.step.is_multiple_of(every);
         let (weights, actor) = (&self.actor.weights, &self.job.actor);
-        let is_due = self.step == self.plan.steps || due(self.job.spec.eval.every_steps);
+        let is_due = self.step == self.plan.steps || self.is_due(self.job.spec.eval.every_steps);
         let Some(reference) = self.reference.as_ref().filter(|_| is_due && self.ranks().is_first()) else {
             return Ok(None);
         };
@@ -268,7 +237,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
         if !self.wants_reference() {
             return Ok(());
         }
-        if self.step == 0 && self.job.actor.sampling.is_whole() && self.job.actor.begins_at_model() {
+        let is_first = groups.iter().all(|group| group.step == 0);
+        if is_first && self.job.actor.sampling.is_whole() && self.job.actor.begins_at_model() {
             // The policy is the reference still.
             for rollout in groups.iter_mut().flat_map(|group| &mut group.rollouts) {
                 rollout.reference_logprobs = rollout.behavior_logprobs.clone();
@@ -311,6 +281,35 @@ impl<'a, B: Backend> Trainer<'a, B> {
     /// Whether what samples is, to the bit, what is trained.
     pub(super) fn samples_the_policy(&self) -> bool {
         B::SAMPLES_EXACTLY && self.job.actor.sampling.is_whole()
+    }
+}
+
+/// The most tokens of a pass.
+fn micro_batch_tokens<B: Backend>(
+    job: &Job,
+    actor: &Actor<'_, B>,
+    (objective, teacher): (&dyn Objective, Option<&Decoder<B>>),
+    optimizer: &Optimizer<B>,
+) -> Result<u64, EngineError> {
+    match job.spec.train.micro_batch_tokens {
+        MicroBatchTokens::Tokens(count) => Ok(count.into()),
+        // What is free depends on those beside it, and placement has counted on no more.
+        MicroBatchTokens::Auto(_) if job.actor.bases.is_some() => Ok(FEWEST_TOKENS),
+        MicroBatchTokens::Auto(_) => {
+            let of = |decoder: &Decoder<B>| modelfile::shape(decoder.config());
+            let pass = Pass {
+                recompute: job.spec.train.recompute.is_on(),
+                precision: job.actor.precision,
+                frozen: job.spec.adapter.is_some(),
+                magnitudes: job.spec.adapter.as_ref().is_some_and(|adapter| adapter.dora),
+                teacher: teacher.map(of),
+                entropy: objective.needs().entropy,
+            };
+            let count = actor.weights.parameter_count() as u64;
+            let copied = if Trainer::<B>::samples_beside(job) { count * size_of::<f32>() as u64 } else { 0 };
+            let coming = (count, optimizer.bytes(&actor.weights).saturating_add(copied));
+            memory::micro_batch_tokens(&of(&actor.decoder), pass, coming, actor.decoder.backend().as_ref())
+        }
     }
 }
 

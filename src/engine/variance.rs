@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::actor::RolloutRequest;
 use super::backend::Backend;
 use super::error::EngineError;
+use super::fresh::numbered;
 use super::gradients::GradientMoments;
 use super::random::{Purpose, Stream};
 use super::report::Reporter;
@@ -25,8 +26,8 @@ impl<B: Backend> Trainer<'_, B> {
         if self.step > 0 && (every == 0 || !self.step.is_multiple_of(every)) {
             return Ok(());
         }
-        let rows = self.rows_of_round(0);
-        let rows = &rows[..rows.len().min(job.spec.train.prompts_per_step as usize)];
+        let of_round = self.plan.prompts_before(1, &job.spec.train, &job.spec.rollouts);
+        let rows = &numbered(&job.train, self.rows.first(of_round.min(job.spec.train.prompts_per_step.into())));
         let mut moments: Vec<GradientMoments> = variants.iter().map(|_| GradientMoments::default()).collect();
         for repeat in 0..repeats {
             reporter.phase(Phase::Sampling, self.step)?;

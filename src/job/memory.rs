@@ -2,8 +2,8 @@
 //! for the size of its passes while it runs. `tests/memory.rs` compares it with what jobs really take.
 //!
 //! What a process holds is what lasts (the program itself, weights, moments, copies of models) and what training or
-//! sampling needs beside that; both take turns, and what one has held is given back before the other begins. Numbers
-//! are f32 unless it says otherwise. With `T` parameters that are trained:
+//! sampling needs beside that; both take turns, and what one has held is given back before the other begins, but for a CPU that
+//! does both at once (`train.max_lag`). Numbers are f32 unless it says otherwise. With `T` parameters that are trained:
 //!
 //! * lasting: `4 T` of weights that are trained (`2 T` in bf16) and their moments (`8 T` with AdamW, half of that where Muon
 //!   takes them, or with fewer bits less); weights that are only computed with in the precision of products, or in codes;
@@ -111,7 +111,7 @@ pub struct MemoryNeed {
     pub base: u64,
     /// Models kept beside it.
     pub copies: u64,
-    /// Gradients, and one pass.
+    /// Gradients, and one pass; and what sampling needs, where that goes on beside it.
     pub training: u64,
     /// Keys and values, one pass, and weights in another order.
     pub sampling: u64,
@@ -143,7 +143,9 @@ pub struct Beside {
     pub muon: bool,
     /// What weights that are trained are kept in.
     pub masters: Masters,
-    /// How many devices have the moments together.
+    /// How many devices have the job together,
+    pub devices: u32,
+    /// and how many of them the moments.
     pub shards: u32,
     /// The model that it starts from is kept once more.
     pub reference: bool,
@@ -196,6 +198,7 @@ pub fn of_training(
         moments,
         muon,
         masters,
+        devices,
         shards,
         reference,
         teacher,
@@ -216,8 +219,7 @@ pub fn of_training(
         (Some(_), true) => SampledWeights::Int8.bytes(shape.parameters),
         (Some(_), false) => computed(shape, train.precision, machine),
     };
-    let base = frozen;
-    let frozen = bytes(&[taken]).saturating_add(frozen);
+    let (base, frozen) = (frozen, bytes(&[taken]).saturating_add(frozen));
     let quick = sampling.weights.filter(|_| sampled.is_some()).map_or(0, |weights| weights.bytes(shape.parameters));
     let of = |other: Option<&Shape>| other.map_or(0, |other| computed(other, train.precision, machine));
     let longest = sampled.map_or(0, |sampled| length(shape, sampling, sampled));
@@ -248,7 +250,15 @@ pub fn of_training(
         }),
         loading: 0,
     };
-    completed(shape, need, adapter.is_some())
+    let copied = masters.bytes(trained).saturating_add(bytes(&[taken]));
+    let takes_turns = train.max_lag == 0 || !machine.panels || devices > 1;
+    completed(shape, if takes_turns { need } else { at_once(need, copied) }, adapter.is_some())
+}
+
+/// A job that samples while it trains or evaluates, with a copy of what is trained.
+fn at_once(need: MemoryNeed, copied: u64) -> MemoryNeed {
+    let training = need.training.max(need.sampling).saturating_add(need.sampling);
+    MemoryNeed { copies: need.copies.saturating_add(copied), training, ..need }
 }
 
 /// The head as it was, read again while it is told how much of its change lies in one direction.
@@ -467,6 +477,7 @@ pub(super) mod tests {
         moments: MomentState::F32,
         muon: false,
         masters: Masters::F32,
+        devices: 1,
         shards: 1,
         reference: false,
         teacher: None,
@@ -484,6 +495,11 @@ pub(super) mod tests {
         let cache = 4 * 2 * 4 * 2 * 16 * (64 * (256 + 16) + 8 * 100);
         assert!(need.sampling > cache + 4_000_000 && need.sampling < 2 * (cache + 4_000_000));
         assert_eq!(with(shape(), Beside { sampled: None, ..ALONE }, |_, _| ()).sampling, 0);
+        // Unless phases are sampled while others are trained on, with a copy of the weights.
+        let ahead = |devices| with(shape(), Beside { devices, ..ALONE }, |train, _| train.max_lag = 1);
+        let both = need.training.max(need.sampling) + need.sampling;
+        assert_eq!((ahead(1).copies, ahead(1).training), (need.copies + 4 * shape().parameters, both));
+        assert_eq!(ahead(2), need);
     }
 
     #[test]
@@ -509,15 +525,8 @@ pub(super) mod tests {
         assert_eq!(trained(1, narrow), trained(1, None));
         // The bound on the CPU is one on bytes.
         let deep = Shape { layers: 4096, ..shape() };
-        let of = |cache| {
-            of_sampling(
-                &deep,
-                &SamplingSpec { cache, ..SamplingSpec::default() },
-                Precision::F32,
-                SAMPLED,
-                &Machine::CPU,
-            )
-        };
+        let spec = |cache| SamplingSpec { cache, ..SamplingSpec::default() };
+        let of = |cache| of_sampling(&deep, &spec(cache), Precision::F32, SAMPLED, &Machine::CPU);
         assert_eq!(of(None).sampling, of(narrow).sampling);
     }
 

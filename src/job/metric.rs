@@ -405,7 +405,7 @@ pub const METRICS: &[Metric] = &[
         name: "time/rollout_seconds",
         unit: "seconds",
         when: "the first step after a sampling phase",
-        meaning: "Wall-clock time of the sampling phase that served the step, verification included.",
+        meaning: "Wall-clock time of the last sampling phase, verification included; of one beside steps, whose last one reports it, with what training took of the cores.",
     },
     Metric {
         name: "throughput/rollout_tokens_per_second",

@@ -38,6 +38,7 @@ pub fn savings(
             "`train.micro_batch_tokens: 256`",
             with(&|train, _, _| train.micro_batch_tokens = MicroBatchTokens::Tokens(FEWEST_TOKENS as u32)),
         ),
+        ("`train.max_lag: 0`", with(&|train, _, _| train.max_lag = 0)),
         ("`sampling.batch_size: 8`", with(&|_, sampling, _| sampling.batch_size = sampling.batch_size.min(8))),
         ("`sampling.cache: \"bf16\"`", with(&|_, sampling, _| sampling.cache = Some(SampledCache::Bf16))),
     ];

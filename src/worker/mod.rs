@@ -59,8 +59,6 @@ const EVENT_QUEUE: usize = 256;
 const POLL: Duration = Duration::from_millis(100);
 /// Jobs that a worker has taken part in and knows of, so that it does not begin again with one that goes on without it.
 const KNOWN_PARTS: usize = 16;
-/// The stack of each thread that computes.
-const STACK_BYTES: usize = 32 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -434,12 +432,6 @@ fn conclude(error: &EngineError, lease: Lease, devices: &[String]) -> Option<End
 /// What a run of the engine ends with; none when nothing was trained.
 type Run = Result<Option<Outcome>, EngineError>;
 
-/// Threads that compute; the engine itself runs on one of them.
-pub fn compute_threads(count: usize) -> rayon::ThreadPoolBuilder {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(count);
-    builder.thread_name(|index| format!("compute-{index}")).stack_size(STACK_BYTES)
-}
-
 /// Runs the engine on a thread of its own; beside others with threads of its own, so that none of them waits for another's
 /// work to end.
 fn start_engine(
@@ -454,9 +446,7 @@ fn start_engine(
             if !beside_others {
                 return rayon::scope(|_| work.run(&mut reporter));
             }
-            let threads = compute_threads(rayon::current_num_threads()).build();
-            let threads = threads.map_err(|error| EngineError::Internal(error.to_string()))?;
-            threads.install(|| work.run(&mut reporter))
+            engine::threads::beside()?.install(|| work.run(&mut reporter))
         });
         let result = std::panic::catch_unwind(run)
             .unwrap_or_else(|panic| Err(EngineError::Internal(panic_text(panic.as_ref()))));

@@ -112,6 +112,8 @@ test('a sweep is followed, compared and extended', async ({ page, server }) => {
   await expect(page).toHaveURL(new RegExp(`id=${id}`))
   await expect(page.getByText('4 of 4 trials are over')).toBeVisible({ timeout: 120_000 })
   await expect(page.getByText('After step 2 one configuration in 2 goes on, by pass@1 (maximized).')).toBeVisible()
+  // All can be over before any was given up.
+  await expect.poll(async () => (await server.ask(`/v1/sweeps/${id}`)).status, { timeout: 60_000 }).toBe('finished')
   const left = (await server.ask(`/v1/sweeps/${id}`)).trials.find((trial: { dropped: boolean }) => !trial.dropped).configuration as number
   const names = ['learning_rate 0.0001', 'learning_rate 0.001']
   await page.getByLabel('Compared with').selectOption({ label: names[left] ?? '' })

@@ -1,7 +1,5 @@
 //! `GET /v1/evaluations/{id}/results.parquet`
 
-use std::io::{BufRead, BufReader};
-
 use axum::response::Response;
 
 use super::content;
@@ -43,13 +41,8 @@ const COLUMNS: Columns = &[
 )]
 pub async fn download_evaluation_table(Access(app): Access, Id(id): Id<EvaluationId>) -> Result<Response, Problem> {
     let file = content(&app.store.evaluation(id).await?)?.artifact.file(RESULTS_FILE)?;
-    let place = app.store.place().clone();
-    Ok(table::answer(&format!("{id}.parquet"), COLUMNS, move |table| {
-        for line in BufReader::new(place.read(&file)?).lines() {
-            table.push(row(serde_json::from_str(&line?)?))?;
-        }
-        Ok(())
-    }))
+    let stored = (app.store.place().clone(), file);
+    Ok(table::answer_lines(&format!("{id}.parquet"), COLUMNS, stored, row))
 }
 
 /// The cells of a prompt.

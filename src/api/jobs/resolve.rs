@@ -216,6 +216,7 @@ fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: K
         moments: spec.optimizer.state,
         muon: spec.optimizer.kind == OptimizerKind::Muon,
         masters: spec.optimizer.masters,
+        devices: spec.resources.least().devices(),
         shards: if spec.optimizer.sharded { spec.resources.least().devices() } else { 1 },
         // An adapter's reference is the model without it.
         reference: adapter.is_none() && (needs.reference || (spec.train.track_reference && !needs.completions)),

@@ -1,7 +1,5 @@
 //! `GET /v1/rollout-sets/{id}/rollouts.parquet`
 
-use std::io::{BufRead, BufReader};
-
 use axum::response::Response;
 use serde_json::json;
 
@@ -51,13 +49,8 @@ const COLUMNS: Columns = &[
 )]
 pub async fn download_rollout_set_table(Access(app): Access, Id(id): Id<RolloutSetId>) -> Result<Response, Problem> {
     let file = content(app.store.rollout_set(id).await?)?.artifact.file(ROLLOUTS_FILE)?;
-    let place = app.store.place().clone();
-    Ok(table::answer(&format!("{id}.parquet"), COLUMNS, move |table| {
-        for line in BufReader::new(place.read(&file)?).lines() {
-            table.push(row(serde_json::from_str(&line?)?))?;
-        }
-        Ok(())
-    }))
+    let stored = (app.store.place().clone(), file);
+    Ok(table::answer_lines(&format!("{id}.parquet"), COLUMNS, stored, row))
 }
 
 /// The cells of a completion.

@@ -91,6 +91,20 @@ pub struct Completion {
     pub text: String,
 }
 
+impl Completion {
+    /// One that has no token yet.
+    pub fn begun() -> Self {
+        Self {
+            tokens: Vec::new(),
+            behavior_logprobs: Vec::new(),
+            entropies: Vec::new(),
+            entropy_sum: 0.0,
+            finish: FinishReason::Length,
+            text: String::new(),
+        }
+    }
+}
+
 /// A phase after one of its passes.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
@@ -258,14 +272,7 @@ struct State {
 
 impl Active {
     fn new(seat: Seat) -> Self {
-        let done = Completion {
-            tokens: Vec::new(),
-            behavior_logprobs: Vec::new(),
-            entropies: Vec::new(),
-            entropy_sum: 0.0,
-            finish: FinishReason::Length,
-            text: String::new(),
-        };
+        let done = Completion::begun();
         Self { seat, state: State { done, text: Text::new(), over: false, unread: None, reach: Reach::default() } }
     }
 
