@@ -53,7 +53,10 @@ fn every_objective_reports_what_the_catalogue_promises() {
     let jobs = [
         (json!({"type": "sft"}), vec![]),
         (json!({"type": "sft", "source": "successes", "group_size": 4}), vec![]),
-        (json!({"type": "bolt", "group_size": 4}), vec!["target/ess_share", "coverage/distinct_answers"]),
+        (
+            json!({"type": "bolt", "group_size": 4}),
+            vec!["target/ess_share", "coverage/distinct_answers", "geometry/head_first_share"],
+        ),
         (json!({"type": "grpo", "group_size": 4, "kl_coef": 0.1}), vec!["clip/fraction"]),
         (json!({"type": "p3o", "group_size": 4}), vec!["p3o/ess"]),
         (json!({"type": "fade", "group_size": 4}), vec!["fade/alpha", "fade/delta", "fade/entropy_target"]),

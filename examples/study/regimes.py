@@ -119,13 +119,14 @@ class Condition:
 @dataclass(frozen=True)
 class Check:
     """Whether the circumstances came about: the mean over seeds of `measure` of a condition must be on the right side of
-    `bound`."""
+    `bound`. Where it is not, nothing is said about conditions whose names end with `concerns`, which all do by default."""
 
     statement: str
     condition: str
     measure: Callable
     below: Optional[float] = None
     above: Optional[float] = None
+    concerns: str = ""
 
 
 @dataclass(frozen=True)
@@ -298,12 +299,15 @@ def reuse():
         reading="All methods take the same steps on batches of the same size; with more updates a completion fewer are "
         "sampled, which costs every method, so that the claim is tested among methods with the same updates. (Before the "
         "first run it also asked that 16 updates lose nothing against one; they did lose, P3O's and GRPO's alike, and the "
-        "difference is shown below.) The learning rate is the same for all.",
+        "difference is shown below.) The learning rate is the same for all. The KL from the start is that of the last step's "
+        "completions, which an earlier policy sampled where they are used again: it says how far ratios and steps have led, and is "
+        "no unbiased distance of the finished model.",
         start=PLAIN,
         conditions=tuple(conditions),
         checks=(
             Check("with 16 updates the ratios of GRPO spread (least ESS)", "grpo-16", best("ess/ratio", min), below=0.8),
             Check("with 16 updates those of P3O do (least ESS)", "p3o-16", best("p3o/ess", min), below=0.8),
+            Check("with 4 updates those of P3O do (least ESS)", "p3o-4", best("p3o/ess", min), below=0.8, concerns="-4"),
             Check("there is something to learn (pass@1 at the start)", "grpo-1", passing(1, 0), below=0.8),
         ),
         comparisons=tuple(comparisons),
@@ -333,8 +337,10 @@ def temperature():
         start=PLAIN,
         conditions=tuple(conditions),
         checks=(
-            Check("at temperature 2 ratios spread (least ESS)", "p3o-2", best("p3o/ess", min), below=0.8),
-            Check("at temperature 0.6 they do (least ESS)", "p3o-0.6", best("p3o/ess", min), below=0.8),
+            *(
+                Check(f"at temperature {degrees} ratios spread (least ESS)", f"p3o-{degrees}", best("p3o/ess", min), below=0.8, concerns=f"-{degrees}")
+                for degrees in ("0.6", "1.5", "2")
+            ),
         ),
         comparisons=tuple(comparisons),
         drawn=("ess/ratio", "entropy/mean"),
@@ -392,7 +398,7 @@ def lag():
         reading="`train.max_lag` 0, 2 and 8; one step a sampling phase.",
         start=PLAIN,
         conditions=tuple(conditions),
-        checks=(Check("a lag of 2 moves ratios (least ESS)", "grpo-2", best("ess/ratio", min), below=0.98),),
+        checks=(Check("a lag of 2 moves ratios (least ESS)", "grpo-2", best("ess/ratio", min), below=0.8),),
         comparisons=tuple(comparisons),
         changes={"optimizer": {"learning_rate": 0.0005}},
         drawn=("ess/ratio",),
@@ -509,6 +515,7 @@ def entropy():
         checks=(
             Check("the start has entropy (nats a token)", "grpo", first("entropy/mean"), above=1.0),
             Check("delta falls below 1 (least delta)", "fade-75", best("fade/delta", min), below=0.98),
+            Check("and so it does with the lower target", "fade-50", best("fade/delta", min), below=0.98, concerns="fade-50"),
             Check("alpha rises above 1 (greatest alpha)", "fade-75", best("fade/alpha", max), above=1.02),
         ),
         comparisons=(

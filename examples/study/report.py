@@ -37,6 +37,7 @@ class Told:
         self.count = max(1, sum(1 for comparison in regime.comparisons if comparison.test))
         self.checks = [self.check(check) for check in regime.checks]
         self.compared = [self.compare(comparison) for comparison in regime.comparisons]
+        self.seeds = len({run["seed"] for run in results.runs if run["regime"] == regime.name})
 
     def check(self, check):
         """The measured mean over seeds, and whether it is on the right side."""
@@ -55,11 +56,15 @@ class Told:
             measured = interval(first.values(), self.count)
         else:
             measured = paired(first, collect(comparison.second), self.count)
+        own = [name for name in (comparison.first, comparison.second) if name]
+        failed = [check for check, _, holds in self.checks if holds is False and check.concerns]
+        if any(name.endswith(check.concerns) for check in failed for name in own):
+            return comparison, measured, stats.NOT_TESTABLE
         return comparison, measured, comparison.test and comparison.test(measured, comparison.margin)
 
     @property
     def verdict(self):
-        if any(holds is False for _, _, holds in self.checks):
+        if any(holds is False for check, _, holds in self.checks if not check.concerns):
             return stats.NOT_TESTABLE
         if any(holds is None for _, _, holds in self.checks):
             return stats.NO_DATA
@@ -78,12 +83,27 @@ class Told:
         for comparison, measured, verdict in self.compared:
             shown = measured.text(sign=True) if measured else "no data"
             least = f"{measured.detectable:.3f}" if measured and measured.detectable is not None else "-"
+            if measured and measured.n < self.seeds:
+                shown += f" ({measured.n} of {self.seeds} seeds; the others have none)"
             lines.append(f"| {comparison.statement} | {shown} | {least} | {verdict or ''} |")
-        lines += ["", *self.table()]
+        lines += [*self.power(), "", *self.table()]
         name = f"{regime.name}.svg"
         if name in drawn:
             lines += ["", f"![{regime.title}](study/{name})"]
         return lines
+
+    def power(self):
+        """How many statements these seeds could hardly have decided."""
+        tested = [(comparison, measured) for comparison, measured, verdict in self.compared if comparison.test and verdict != stats.NOT_TESTABLE]
+        known = [(comparison, measured) for comparison, measured in tested if measured and measured.detectable is not None]
+        weak = sum(1 for comparison, measured in known if measured.detectable > comparison.margin)
+        if not weak:
+            return []
+        return [
+            "",
+            f"Of {len(tested)} statements with a verdict {weak} could only have been decided by differences greater than the least that "
+            f"matters: {self.seeds} seeds are few for so much spread.",
+        ]
 
     def table(self):
         largest = max((k for run in self.results.runs if run["regime"] == self.regime.name for k in _ks(run)), default=8)
@@ -165,7 +185,8 @@ def _how_verdicts(results):
         "difference that matters (0.02 of a probability or of nats; 0.1 of a logarithm of a ratio); that something is not "
         "below is supported when the interval lies above minus that, and not supported when it lies below. All else is "
         "inconclusive. A claim is supported when all its statements are, and not supported when one is not. Where a "
-        "circumstance did not come about, the claim is not testable here, whatever was measured.",
+        "circumstance did not come about, what it concerns is not testable here, be it the claim or some of its statements, "
+        "whatever was measured.",
     ]
 
 

@@ -123,9 +123,12 @@ def not_above(difference, margin):
 
 
 def together(verdicts):
-    """The verdict on a claim with several parts: supported if all are, not supported if one is not, and otherwise
-    inconclusive; no data if that is all there is."""
-    verdicts = list(verdicts)
+    """The verdict on a claim with several parts, of those that could be tested: supported if all are, not supported if one is
+    not, and otherwise inconclusive; no data if that is all there is."""
+    told = list(verdicts)
+    verdicts = [verdict for verdict in told if verdict != NOT_TESTABLE]
+    if told and not verdicts:
+        return NOT_TESTABLE
     if not verdicts or all(v == NO_DATA for v in verdicts):
         return NO_DATA
     if NOT_SUPPORTED in verdicts:

@@ -40,7 +40,9 @@ pub enum EngineError {
     InvalidData { code: &'static str, detail: String },
     #[error("training diverged at step {step}: {what} is not finite; lower `optimizer.learning_rate`")]
     Diverged { step: u64, what: &'static str },
-    #[error("{failed} of {total} verifications failed (last: {last}); check the verifier and the answer column")]
+    #[error(
+        "{failed} of {total} verifications failed (last: {last}); check the verifier, the environment if there is one, and the answer column"
+    )]
     VerifierErrors { failed: usize, total: usize, last: String },
     #[error("{action} {path} failed: {source}")]
     Io { action: &'static str, path: String, source: std::io::Error },

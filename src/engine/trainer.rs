@@ -191,21 +191,24 @@ impl<'a, B: Backend> Trainer<'a, B> {
     }
 
     /// How much of the head's change since the start lies in one direction, of the step before an evaluation or the end.
-    pub(super) fn head_geometry(&self) -> Result<Option<f64>, EngineError> {
-        let (weights, actor) = (&self.actor.weights, &self.job.actor);
+    pub(super) fn head_geometry(&mut self) -> Result<Option<f64>, EngineError> {
+        let actor = &self.job.actor;
         let is_due = self.step == self.plan.steps || self.is_due(self.job.spec.eval.every_steps);
-        let Some(reference) = self.reference.as_ref().filter(|_| is_due && self.ranks().is_first()) else {
-            return Ok(None);
-        };
+        let is_kept = self.wants_reference() && !self.objective.needs().completions;
         // In fewer bits the reference's own rounding would be taken for a change; beside an adapter nothing of the head changes.
-        if actor.precision != Precision::F32 || matches!(actor.training, Trained::Adapter(_)) {
+        let changes = actor.precision == Precision::F32 && !matches!(actor.training, Trained::Adapter(_));
+        if !(is_due && is_kept && changes && self.ranks().is_first()) {
             return Ok(None);
         }
-        let part = if weights.config().tie_word_embeddings { Part::Embedding } else { Part::Head };
-        let (own, before) = (weights.outside(part)?, reference.weights().outside(part)?);
-        if weights.len_of(own) as u64 > MEASURED_HEAD {
+        let config = self.actor.weights.config();
+        let part = if config.tie_word_embeddings { Part::Embedding } else { Part::Head };
+        let own = self.actor.weights.outside(part)?;
+        if self.actor.weights.len_of(own) as u64 > MEASURED_HEAD {
             return Ok(None);
         }
+        self.load_reference()?;
+        let (weights, Some(reference)) = (&self.actor.weights, &self.reference) else { return Ok(None) };
+        let before = reference.weights().outside(part)?;
         let columns = weights.config().hidden_size;
         let stream = Stream::new(actor.seed, Purpose::Geometry, self.step);
         let share = weights.parameters().read(own, |now| {

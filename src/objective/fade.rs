@@ -43,14 +43,6 @@ scheduled! {
     }
 }
 
-/// Whose solve rate and entropy the averages are.
-const STALE: Warning = (
-    "/objective",
-    "off_policy",
-    "completions that are stored, used again or sampled ahead have the solve rate and the entropy of the policy that sampled them: FADE's \
-     averages follow that one, and not the policy that is trained",
-);
-
 impl Config {
     fn range(&self) -> Clip {
         Clip { low: self.clip_low, high: self.clip_high }
@@ -67,9 +59,7 @@ impl Settings for Config {
     }
 
     fn warnings(&self, job: &Circumstances) -> Vec<Warning> {
-        let truncated = (job.samples && job.truncated).then_some(super::preflight::TRUNCATED);
-        let stale = (job.reused || !job.samples).then_some(STALE);
-        truncated.into_iter().chain(stale).collect()
+        (job.samples && job.truncated).then_some(super::preflight::TRUNCATED).into_iter().collect()
     }
 }
 

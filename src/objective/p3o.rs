@@ -10,7 +10,7 @@
 //! ```
 //!
 //! where c is `behavior_coef`, 1 as published; with `kl_coef` sum m k3(l, reference) / N_tok added where `kl_coef` is not 0, and `entropy_coef` sum m H / N_tok taken
-//! away. On fresh completions e = 1 and the loss is the plain score-function estimator. The further the policy has moved
+//! away. On fresh completions of the policy itself e = 1 and the loss is the plain score-function estimator. The further the policy has moved
 //! from the one that sampled, the smaller is e: ratios are capped lower and the policy is held back more. As published there
 //! is no clip range and no KL coefficient to tune.
 //!

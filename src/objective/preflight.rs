@@ -1,5 +1,6 @@
 //! What can be refused, or should be said, before a device is used.
 
+use super::advantage::Estimator;
 use super::{Circumstances, Config, Warning};
 use crate::job::field::FieldError;
 use crate::job::spec::{MAX_ROLLOUTS, RolloutSpec, SamplingSpec, TrainSpec};
@@ -80,6 +81,14 @@ pub(super) const TRUNCATED: Warning = (
      below 1",
 );
 
+/// Whose solve rate and entropy FADE's averages are.
+const STALE: Warning = (
+    "/objective",
+    "off_policy",
+    "completions that are stored, used again, sampled ahead, or sampled from another distribution than the policy's have the solve \
+     rate and the entropy of what sampled them: FADE's averages follow that, and not the policy that is trained",
+);
+
 /// What a client should know of a job that is possible but probably not what they want.
 pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
     let objective = config.build(spec.train);
@@ -93,7 +102,10 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
         hotter: samples && s.temperature > 1.0,
         from_another_model: spec.rollouts.from_another_model,
     };
-    let warnings = config.warnings(&job).into_iter();
+    let is_elsewhere = job.reused || !samples || job.shifted || spec.rollouts.mix.is_some();
+    let is_scheduled = matches!(objective.estimator(), Some(Estimator::Scheduled(_)));
+    let stale = (is_scheduled && is_elsewhere).then_some(STALE);
+    let warnings = config.warnings(&job).into_iter().chain(stale);
     warnings.map(|(pointer, code, detail)| FieldError::new(pointer, code, detail)).collect()
 }
 
@@ -163,7 +175,15 @@ mod tests {
         // The averages that it follows are of the policy that sampled.
         assert_eq!(codes(json!({"type": "fade"}), json!({})), Vec::<&str>::new());
         for stale in [ahead, json!({"train": {"updates_per_rollout": 2}}), json!({"rollouts": {"from": "rs_0"}})] {
-            assert_eq!(codes(json!({"type": "fade"}), stale), ["off_policy"]);
+            assert_eq!(codes(json!({"type": "fade"}), stale.clone()), ["off_policy"]);
+            let of = |kind: &str| json!({"type": kind, "advantage": {"fade": {}}, "correction": "clip"});
+            assert_eq!(codes(of("policy_gradient"), stale), ["off_policy"]);
+        }
+        let mixed = json!({"rollouts": {"mix": {"rollout_set": "rs_0", "share": 0.5}}});
+        for other in [mixed, json!({"sampling": {"weights": "int8"}}), json!({"sampling": {"temperature": 0.6}})] {
+            assert_eq!(codes(json!({"type": "fade"}), other.clone()), ["off_policy"]);
+            assert_eq!(codes(json!({"type": "p3o", "advantage": {"fade": {}}}), other.clone()), ["off_policy"]);
+            assert_eq!(codes(json!({"type": "p3o"}), other), Vec::<&str>::new());
         }
         for narrowed in [json!({"weights": "int8"}), json!({"cache": "bf16"})] {
             let quick = || json!({"sampling": narrowed});
