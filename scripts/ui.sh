@@ -3,7 +3,8 @@
 #   scripts/ui.sh            builds it
 #   scripts/ui.sh --check    fails when ui/dist is not what the sources give, or is larger than it may be
 #   scripts/ui.sh --pictures DIR    writes a picture of every view in both themes there
-#   scripts/ui.sh --test     tries it in a browser, with target/debug/anneal; installs Chromium from Debian's package
+#   scripts/ui.sh --test     tries it in a browser, with target/debug/anneal; installs Chromium from Debian's package, and for
+#                            tests/mlflow.spec.ts has pip download the wheel whose page is tried
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
