@@ -40,6 +40,9 @@ step "the study, tiny: every objective, every figure"
 cargo build --locked
 python3 examples/study/run.py --smoke --anneal target/debug/anneal --out "$(mktemp -d)"
 
+step "the study, killed with its server, ends with the same results"
+scripts/study_killed.py target/debug/anneal
+
 step "50,000 cases from the document"
 scripts/fuzz.sh 50000
 
@@ -48,6 +51,9 @@ tests/interop/run.sh
 bash examples/smollm2/get_model.sh target/smollm2
 tests/interop/run.sh --objectives "$(echo target/smollm2/*.gguf)"
 tests/interop/llama.sh
+
+step "an evaluation harness of others on rows of GSM8K, for what a job makes of SmolLM2-135M"
+tests/harness/run.sh "$(echo target/smollm2/*.gguf)"
 
 step "rewards from programs, and from mathematics where GSM8K names a file of its rows, for SmolLM2-135M"
 ANNEAL=target/debug/anneal examples/rewards/run.sh code

@@ -388,6 +388,8 @@ fn a_faster_sampler_is_measured_and_resumed_to_the_same_bytes() {
             // The policy is the reference still, and what sampled is neither.
             assert_eq!(series(&server, &job, "kl/reference")[0], 0.0, "{narrowed} {adapter}");
             assert!(series(&server, &job, "kl/behavior")[0] > 0.0);
+            // No step is on-policy, the first one neither, and P3O takes the ratios that were measured.
+            assert!(series(&server, &job, "p3o/ess").iter().all(|ess| *ess < 1.0), "{narrowed} {adapter}");
             let name = if adapter.is_null() { "model.safetensors" } else { WEIGHTS };
             let wanted = sha256(&finished(&server, &job), name).to_owned();
             let worker = server.worker_pid();

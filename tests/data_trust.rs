@@ -362,3 +362,35 @@ fn rows_are_drawn_by_their_solve_rates_and_a_killed_job_draws_the_same() {
     assert!(oldest.iter().all(|passes| *passes < 8.0), "{oldest:?}");
     assert!(series("data/solve_rate").iter().all(|rate| (0.0..=1.0).contains(rate)));
 }
+
+/// The control of a filter is as many rows at random of what was filtered, measured on the same held-out ones.
+#[test]
+fn a_job_on_filtered_rows_has_a_control_on_as_many_of_all() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let version = upload(&server, "?split=eval:0.2", &sums(60));
+    let filter = json!({"where": [{"column": "level", "at_least": 3, "at_most": 10}]});
+    let filtered = server.post(&format!("/v1/dataset-versions/{}/filter", text(&version["id"])), &filter).json();
+    let job = finish(&server, &job_on(json!({"train": filtered["id"]})));
+    let fork = format!("/v1/jobs/{}/fork", text(&job["id"]));
+    let control = server.post(&fork, &json!({"control": "unfiltered_prompts", "name": "all kinds"}));
+    assert_eq!(control.status, 201, "{}", control.json());
+    let control = server.wait(text(&control.json()["id"]));
+    assert_eq!((&control["status"], &control["name"]), (&json!("succeeded"), &json!("all kinds")), "{control}");
+    let (own, other) = (&job["spec_resolved"]["dataset"], &control["spec_resolved"]["dataset"]);
+    let count = filtered["split"]["train_rows"].as_u64().unwrap();
+    assert_eq!((&other["train"], &other["rows"], &other["eval"]), (&version["id"], &json!(count), &own["eval"]));
+    // 72 prompts are several passes over so many rows of the whole, each of them once before any comes again.
+    let rows = rows_of(&server, &control);
+    assert_eq!(rows.len(), 72);
+    let distinct: BTreeSet<u64> = rows.iter().copied().collect();
+    assert_eq!(distinct.len() as u64, count, "{rows:?}");
+    let kept = |row: &u64| (3..=10).contains(&((60 - row) / 4));
+    assert!(distinct.iter().any(|row| !kept(row)) && distinct.iter().any(kept), "{distinct:?}");
+    let mut other = job_on(json!({"train": version["id"], "rows": count}));
+    other["seed"] = json!(4);
+    let others: BTreeSet<u64> = rows_of(&server, &finish(&server, &other)).into_iter().collect();
+    assert!(others.len() == distinct.len() && others != distinct, "the seed chooses: {others:?}");
+    let refused = server.post("/v1/jobs", &job_on(json!({"train": version["id"], "rows": 61}))).json();
+    assert_eq!(refused["errors"][0]["pointer"], "/dataset/rows", "{refused}");
+}

@@ -119,24 +119,30 @@ fn what_an_environment_says_is_read_and_not_learnt() {
     assert!(spoken > 8, "{spoken}");
 }
 
+/// Also where phases are sampled ahead, and while one is.
 #[test]
 fn a_job_that_is_killed_goes_on_to_the_same_bits() {
     let (url, _) = scripted(play);
-    let folder = data_dir();
-    let data = folder.path().join("data");
-    let server = start(&data, &url);
-    let mut spec = spec(&server, grpo());
-    spec["train"]["steps"] = json!(30);
-    spec["train"]["updates_per_rollout"] = json!(2);
-    let whole = succeed(&server, &spec);
-    let id = server.submit(&spec);
-    server.wait_until(&id, |job| job["step"].as_u64().unwrap() >= 3);
-    server.kill();
-    let server = start(&data, &url);
-    let resumed = server.wait(&id);
-    assert_eq!(resumed["status"], "succeeded", "{resumed}");
-    assert!(resumed["attempt"].as_u64().unwrap() > 1, "it was over before it was killed: {resumed}");
-    assert_eq!(weights(&server, &resumed), weights(&server, &whole));
+    for lag in [0, 1] {
+        let folder = data_dir();
+        let data = folder.path().join("data");
+        let mut server = start(&data, &url);
+        let mut spec = spec(&server, grpo());
+        spec["train"]["steps"] = json!(30);
+        spec["train"]["updates_per_rollout"] = json!(2);
+        spec["train"]["max_lag"] = json!(lag);
+        let whole = succeed(&server, &spec);
+        let id = server.submit(&spec);
+        for step in [3, 12] {
+            server.wait_until(&id, |job| job["step"].as_u64().unwrap() >= step);
+            server.kill();
+            server = start(&data, &url);
+        }
+        let resumed = server.wait(&id);
+        assert_eq!(resumed["status"], "succeeded", "{resumed}");
+        assert!(resumed["attempt"].as_u64().unwrap() > 2, "it was over before it was killed: {resumed}");
+        assert_eq!(weights(&server, &resumed), weights(&server, &whole), "with a lag of {lag}");
+    }
 }
 
 #[test]

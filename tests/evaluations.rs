@@ -441,6 +441,12 @@ fn a_suite_evaluates_models_on_all_of_its_sets_as_evaluations_do() {
     let many = &tiny["sets"][1]["result"];
     let ks: Vec<&Value> = many["pass_at"].as_array().unwrap().iter().map(|rate| &rate["k"]).collect();
     assert_eq!((json!(ks), &many["majority"]["k"]), (json!([1, 16, 64]), &json!(64)));
+    // One completion is its own majority, and all of them are those of `majority`.
+    let majorities = many["majority_at"].as_array().unwrap();
+    assert_eq!(majorities.iter().map(|rate| rate["k"].clone()).collect::<Vec<_>>(), [1, 16, 64]);
+    let mean = |rate: &Value| rate["mean"].as_f64().unwrap();
+    assert_eq!(majorities[2], many["majority"]);
+    assert!((mean(&majorities[0]) - mean(&many["pass_at"][0])).abs() < 0.02, "{many}");
     assert_eq!(tiny["sets"][2]["result"]["truncated"], 1.0);
     let single = evaluation(tiny["sets"][2]["evaluation"].as_str().unwrap());
     assert_eq!((&single["name"], &single["metadata"]), (&json!("sums of all kinds/short"), &json!({"commit": "b"})));

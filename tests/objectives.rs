@@ -78,6 +78,44 @@ fn every_objective_reports_what_the_catalogue_promises() {
     }
 }
 
+/// What objectives can be set to beyond their defaults learns something, in a job like any other.
+#[test]
+fn every_setting_of_an_objective_trains() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let gradient = |advantage: Value| json!({"type": "policy_gradient", "group_size": 4, "advantage": advantage});
+    let objectives = [
+        json!({"type": "bolt", "group_size": 4, "rounds": 2, "final_beta": 0.05}),
+        json!({"type": "bolt", "group_size": 4, "weights": {"threshold": 0.5}}),
+        json!({"type": "fade", "group_size": 4, "alpha_follows": "entropy"}),
+        json!({"type": "fade", "group_size": 4, "alpha_follows": "log_steps"}),
+        json!({"type": "grpo", "group_size": 4, "scale": "sample_std"}),
+        json!({"type": "p3o", "group_size": 4, "ess_scope": "micro_batch", "entropy_coef": 0.01}),
+        json!({"type": "p3o", "group_size": 4, "kl_estimator": "importance", "kl_coef": 0.1}),
+        gradient(json!("group_std_sample")),
+        gradient(json!({"log_mean_exp": {"tau": 2}})),
+        gradient(json!({"power": {"alpha": 2}})),
+        gradient(json!({"asym": {"delta": 0.5}})),
+        gradient(json!({"focal": {"alpha": 2, "delta": 0.5}})),
+        gradient(json!({"pass_at_k": {"k": 2}})),
+    ];
+    let jobs: Vec<(String, String)> = objectives
+        .iter()
+        .map(|objective| {
+            let mut spec = spec(objective.clone());
+            spec["train"]["updates_per_rollout"] = json!(2);
+            (objective.to_string(), server.submit(&spec))
+        })
+        .collect();
+    let mut weights = std::collections::BTreeSet::new();
+    for (objective, id) in jobs {
+        let job = server.wait(&id);
+        assert_eq!(job["status"], "succeeded", "{objective}: {job}");
+        assert!(series(&server, &job, "grad/norm").iter().all(|norm| *norm > 0.0), "{objective}");
+        assert!(weights.insert(job["result"]["weights_sha256"].to_string()), "{objective} is another's");
+    }
+}
+
 #[test]
 fn p3o_pays_for_its_extra_pass_only_when_completions_are_not_its_own_any_more() {
     let data = data_dir();
@@ -285,9 +323,66 @@ fn a_finished_bolt_job_reports_its_frontier_and_gaps() {
     assert!(0.0 <= gap("support_price_low") && gap("support_price_low") <= gap("support_price_high"), "{report}");
     assert!(gap("support_price_good_turing") >= 0.0 && gap("support_kl") >= 0.0, "{report}");
     assert!((gap("beta_support_kl") - gap("beta") * gap("support_kl")).abs() < 1e-12, "{report}");
-    let rounds = events(&server, &job).iter().filter(|event| event["data"]["gaps"].is_object()).count();
-    assert_eq!(rounds, 2);
+    let told: Vec<Value> =
+        events(&server, &job).into_iter().filter(|event| event["data"]["gaps"].is_object()).collect();
+    assert_eq!(told.len(), 2);
+    for event in &told {
+        let bound = |name: &str| format!("{:.3}", event["data"]["gaps"][name].as_f64().unwrap());
+        let bounds = format!("between {} and {}", bound("support_price_low"), bound("support_price_high"));
+        assert!(event["message"].as_str().unwrap().contains(&bounds), "{event}");
+    }
+    let error = |end: &str| series(&server, &job, &format!("target/partition_error_{end}"));
+    assert_eq!((error("low").len(), error("high").len()), (4, 4));
+    assert!(error("low").iter().zip(error("high")).all(|(low, high)| 0.0 <= *low && *low <= high), "{report}");
     assert!(codes(&server, &job).contains(&String::from("departure")), "the departure is said");
+}
+
+/// With held-out prompts the gaps say what training makes of them, and nothing else changes.
+#[test]
+fn what_training_makes_of_other_prompts_is_measured_and_changes_no_weight() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let plain = spec(json!({"type": "bolt", "group_size": 4, "rounds": 2}));
+    let mut asked = plain.clone();
+    asked["objective"]["held_out_prompts"] = json!(6);
+    let (first, measured) = (run(&server, &plain), run(&server, &asked));
+    assert_eq!(first["result"]["weights_sha256"], measured["result"]["weights_sha256"]);
+    assert!(first["result"]["report"]["gaps"]["held_out"].is_null());
+    let gaps = &measured["result"]["report"]["gaps"];
+    let held_out = |name: &str| gaps["held_out"][name].as_f64().unwrap();
+    assert_eq!(gaps["held_out"]["groups"], 6);
+    assert!((held_out("beta_support_kl") - gaps["beta"].as_f64().unwrap() * held_out("support_kl")).abs() < 1e-12);
+    let gain = gaps["support_kl_before"].as_f64().unwrap() - gaps["support_kl"].as_f64().unwrap();
+    let others = held_out("support_kl_before") - held_out("support_kl");
+    assert!((held_out("generalisation_kl") - (gain - others)).abs() < 1e-12, "{gaps}");
+    assert!(held_out("generalisation_kl_error") > 0.0, "{gaps}");
+    assert!(held_out("support_kl_before") > 0.0 && held_out("support_kl_before") != held_out("support_kl"), "{gaps}");
+    // Completions of a stored set are trained on in one round, and its own policy samples those of the held-out prompts.
+    let mut kept = plain.clone();
+    kept["rollouts"] = json!({"keep": true});
+    kept["objective"]["rounds"] = json!(1);
+    let set = run(&server, &kept)["rollout_set"].clone();
+    asked["objective"]["rounds"] = json!(1);
+    let fresh = run(&server, &asked);
+    asked["rollouts"] = json!({"from": set});
+    let stored = run(&server, &asked);
+    let report = |job: &Value| job["result"]["report"]["gaps"]["held_out"].clone();
+    assert_eq!(report(&stored)["support_kl_before"], report(&fresh)["support_kl_before"]);
+    let refused = |spec: &Value| server.post("/v1/jobs", spec).json().to_string();
+    let mut spec = asked.clone();
+    spec["rollouts"] = json!({});
+    spec["objective"] = json!({"type": "bolt", "rounds": 2, "reference": "initial", "held_out_prompts": 6});
+    assert!(refused(&spec).contains("/objective/held_out_prompts"));
+    // Completions of a set have rewards without a verifier, those of other prompts have not; and they are to be of the same model.
+    let mut spec = asked.clone();
+    spec.as_object_mut().unwrap().remove("verifier");
+    assert!(refused(&spec).contains("/objective/held_out_prompts"));
+    let mut spec = asked.clone();
+    spec["sampling"]["temperature"] = json!(0.5);
+    assert!(refused(&spec).contains("/objective/held_out_prompts"));
+    let mut spec = asked.clone();
+    spec["dataset"]["rows"] = json!(10);
+    assert!(refused(&spec).contains("/dataset/rows"));
 }
 
 #[test]
@@ -354,4 +449,66 @@ fn a_job_learns_from_the_teacher_that_it_was_submitted_with() {
     // A job that is submitted now learns from what is there.
     let job = run(&server, &distil);
     assert_ne!(job["spec_resolved"]["objective"]["teacher_sha256"], sha256);
+}
+
+/// Control runs in one call: their rewards say nothing, evaluations go on having the verifier's, and the job's report holds all of
+/// them against it, prompt by prompt.
+#[test]
+fn control_runs_are_forks_beside_which_the_report_puts_the_job() {
+    let data = data_dir();
+    let server = Server::start(data.path());
+    let mut main = spec(json!({"type": "grpo", "group_size": 8}));
+    main["train"] = json!({"steps": 12, "prompts_per_step": 16});
+    main["optimizer"]["learning_rate"] = json!(0.001);
+    main["eval"]["prompts"] = json!(64);
+    main["rollouts"] = json!({"keep": true});
+    let job = run(&server, &main);
+    let id = job["id"].as_str().unwrap();
+    assert_eq!(job["result"]["after"]["passed"].as_array().unwrap().len(), 64);
+    let fork = |control: &str| {
+        let made = server.post(&format!("/v1/jobs/{id}/fork"), &json!({"control": control}));
+        assert_eq!(made.status, 201, "{}", made.json());
+        let finished = server.wait(made.json()["id"].as_str().unwrap());
+        assert_eq!(finished["status"], "succeeded", "{finished}");
+        finished
+    };
+    let (shuffled, random) = (fork("shuffled_rewards"), fork("random_rewards"));
+    assert_eq!(shuffled["name"], "small, shuffled rewards");
+    assert_eq!(shuffled["metadata"]["control"], "shuffled_rewards");
+    assert_eq!(shuffled["rollout_set"], Value::Null, "rewards that are not the verifier's are not kept");
+    // The first completions are the same ones: as many rewards of the same sizes, and others.
+    let first = |job: &Value, name: &str| series(&server, job, name)[0];
+    for name in ["reward/mean", "reward/zero_spread", "entropy/mean"] {
+        assert_eq!(first(&shuffled, name), first(&job, name), "{name}");
+    }
+    assert_ne!(shuffled["result"]["weights_sha256"], job["result"]["weights_sha256"]);
+    assert!((first(&random, "reward/mean") - 0.5).abs() < 0.15);
+    assert_ne!(first(&random, "reward/mean"), first(&job, "reward/mean"));
+    let report = server.get(&format!("/v1/jobs/{id}/report")).json();
+    let forks = report["forks"].as_array().unwrap();
+    let controls: Vec<&str> = forks.iter().map(|fork| fork["control"].as_str().unwrap()).collect();
+    assert_eq!(controls, ["shuffled_rewards", "random_rewards"]);
+    for (fork, job_of_fork) in forks.iter().zip([&shuffled, &random]) {
+        let passed = |job: &Value| -> Vec<f64> {
+            job["result"]["after"]["passed"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap() / 4.0).collect()
+        };
+        let differences: Vec<f64> = passed(&job).iter().zip(passed(job_of_fork)).map(|(a, b)| a - b).collect();
+        let mean = differences.iter().sum::<f64>() / 64.0;
+        let difference = &fork["difference"];
+        assert_eq!(difference["prompts"], 64, "{fork}");
+        assert!((difference["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{fork}");
+        let spread = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 63.0;
+        // Student's t of 63 degrees of freedom at 1 - 0.05 / 2 / 2.
+        let half_width = 2.296 * (spread / 64.0).sqrt();
+        assert!((difference["half_width"].as_f64().unwrap() / half_width - 1.0).abs() < 1e-3, "{fork} {half_width}");
+    }
+    assert_eq!(server.get(&format!("/v1/jobs?forked_from={id}")).json()["data"].as_array().unwrap().len(), 2);
+    let markdown = server.get(&format!("/v1/jobs/{id}/report?format=markdown")).bytes;
+    let markdown = String::from_utf8(markdown).unwrap();
+    assert!(markdown.contains("| small, random rewards | random rewards | succeeded |"), "{markdown}");
+    let refused = server.post(&format!("/v1/jobs/{id}/fork"), &json!({"control": "unfiltered_prompts"}));
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (409, Some("not_filtered")));
+    let mut sft = spec(json!({"type": "sft"}));
+    sft["rollouts"] = json!({"control": "random_rewards"});
+    assert!(server.post("/v1/jobs", &sft).json().to_string().contains("/rollouts/control"));
 }

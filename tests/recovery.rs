@@ -17,8 +17,8 @@ use hub::{Hub, large_model};
 use serde_json::{Value, json};
 use small_disk::SmallDisk;
 
-/// The digests that must not depend on what happened on the way: the model's weights, and the last training
-/// checkpoint's weights and optimizer state.
+/// What must not depend on what happened on the way: digests of the model's weights and of the last training checkpoint's
+/// weights and optimizer state, and what the completions could not cover.
 fn digests(server: &Server, job: &str) -> Vec<String> {
     let finished = server.wait(job);
     assert_eq!(finished["status"], "succeeded", "{finished}");
@@ -33,6 +33,7 @@ fn digests(server: &Server, job: &str) -> Vec<String> {
         digest("inference", "model.safetensors"),
         digest("training", "model.safetensors"),
         digest("training", "optimizer.safetensors"),
+        finished["result"]["report"]["gaps"].to_string(),
     ]
 }
 
@@ -80,7 +81,9 @@ fn ahead() -> Value {
 
 #[test]
 fn killed_workers_and_servers_change_nothing_about_the_result() {
-    let specs = [small_spec(), ahead()];
+    let mut measured = small_spec();
+    measured["objective"]["held_out_prompts"] = json!(4);
+    let specs = [measured, ahead()];
     let whole = specs.each_ref().map(undisturbed);
     let mut other = specs[0].clone();
     other["seed"] = json!(4);
@@ -126,6 +129,7 @@ fn every_objective_resumes_bit_for_bit() {
         json!({"objective": {"type": "vopd", "teacher": "builtin:arith-tiny", "reward_weight": 0.3}}),
         json!({"objective": {"type": "grpo", "kl_coef": 0.1}, "updates_per_rollout": 2}),
         json!({"objective": {"type": "bolt", "rounds": 4, "reference": "initial"}}),
+        json!({"objective": {"type": "bolt", "rounds": 4, "held_out_prompts": 8}, "updates_per_rollout": 2}),
         json!({"objective": {"type": "policy_gradient", "advantage": "batch_std", "ratio": "sequence_mean",
                              "correction": "clip", "entropy_coef": 0.01}, "max_lag": 1, "keep": true}),
         json!({"objective": {"type": "policy_gradient", "correction": "decoupled"}, "max_lag": 1, "updates_per_rollout": 4}),
@@ -156,8 +160,8 @@ fn every_objective_resumes_bit_for_bit() {
             resumed += u32::from(server.job(&job)["attempt"].as_u64() > Some(1));
         }
     }
-    println!("{resumed} of 10 signals hit a running job");
-    assert!(resumed >= 5, "only {resumed} signals hit a running job");
+    println!("{resumed} of 16 signals hit a running job");
+    assert!(resumed >= 8, "only {resumed} signals hit a running job");
 }
 
 /// Adds the digests of the rollout set that the job kept, if it did.
@@ -171,7 +175,7 @@ fn with_kept(server: &Server, job: &str, mut digests: Vec<String>) -> Vec<String
                 file["sha256"].as_str().unwrap().to_owned()
             },
         ));
-        assert_eq!(digests.len(), 6);
+        assert_eq!(digests.len(), 7);
     }
     digests
 }

@@ -257,20 +257,61 @@ fn long_trials_wait_for_one_another_and_the_given_up_ones_stop() {
 }
 
 #[test]
-fn by_a_metric_that_nobody_reports_the_first_go_on_without_waiting_for_the_end() {
+fn by_a_metric_that_nobody_reports_nothing_is_decided_and_nobody_waits_for_the_end() {
     let folder = data_dir();
     let server = Server::start(folder.path());
     let mut body = halved();
     body["spec"]["train"]["steps"] = json!(100_000);
     body["halving"] = json!({"metric": "kl/teacher", "steps": [2]});
     body["seeds"] = json!([1]);
+    body["at_once"] = json!(4);
     let made = create(&server, &body);
-    let decided = until(&server, &made, |sweep| sweep["counts"]["dropped"] == 2);
+    // One device has them in turn; each rests when it has come to step 2, until all have.
+    let come = |sweep: &Value| sweep["trials"].as_array().unwrap().iter().all(|trial| trial["rung_step"] == 2);
+    let decided = until(&server, &made, |sweep| come(sweep) && sweep["counts"]["active"] == 4);
     for trial in decided["trials"].as_array().unwrap() {
-        assert_eq!(trial["dropped"], json!(trial["configuration"].as_u64() >= Some(2)), "{trial}");
+        assert_eq!(trial["dropped"], json!(false), "{trial}");
         assert_eq!((&trial["rung_step"], &trial["rung_value"]), (&json!(2), &Value::Null));
     }
     server.post(&format!("/v1/sweeps/{}/cancel", made["id"].as_str().unwrap()), &json!({}));
+}
+
+/// Trials that come to the same spec are one job, where the sweep reuses what is done; the sweep counts it as under way once.
+#[test]
+fn equal_trials_are_done_once() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let body = json!({
+        "spec": quick_spec(), "seeds": [1, 2], "at_once": 2, "reuse": true,
+        "variants": [
+            {"name": "a", "patch": []},
+            {"name": "again", "patch": [{"op": "add", "path": "/metadata", "value": {"why": "the same"}}]},
+            {"name": "b", "patch": [{"op": "add", "path": "/optimizer/weight_decay", "value": 0.5}]},
+        ],
+    });
+    let made = create(&server, &body);
+    let jobs: Vec<&str> = made["trials"].as_array().unwrap().iter().map(|t| t["job"].as_str().unwrap()).collect();
+    assert_eq!((jobs[0], jobs[3]), (jobs[1], jobs[4]), "{made}");
+    assert_eq!(jobs.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+    let sums = |sweep: &Value| {
+        let counts = sweep["counts"].as_object().unwrap();
+        let parts = counts.iter().filter(|(name, _)| *name != "trials").map(|(_, count)| count.as_u64().unwrap());
+        parts.sum::<u64>()
+    };
+    let done = until(&server, &made, |sweep| {
+        assert_eq!(sums(sweep), 6, "{sweep}");
+        sweep["status"] == "finished"
+    });
+    assert_eq!(done["counts"]["succeeded"], 6, "{done}");
+    assert_eq!(server.get("/v1/jobs").json()["data"].as_array().unwrap().len(), 4);
+    let compared = report(&server, &made, "?baseline=0");
+    assert_eq!(compared["comparisons"][0]["difference"], 0.0, "{compared}");
+    // A job that was done is taken again where that is asked for, and made anew where it is not.
+    let mut spec = quick_spec();
+    spec["seed"] = json!(1);
+    let asked = |query: &str| server.post(&format!("/v1/jobs{query}"), &spec).json()["id"].clone();
+    assert_eq!(asked("?reuse=true"), jobs[0]);
+    assert_ne!(asked(""), jobs[0]);
 }
 
 #[test]

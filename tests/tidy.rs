@@ -94,7 +94,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         // What goes in and out.
         "verify", "verification", "artifact", "report", "sample_log",
         // Jobs.
-        "loading", "conversation", "actor", "export", "responder", "rollout_set", "regrade", "sample", "training_job", "fresh", "beside", "trainer", "evaluate", "evaluation", "step", "variance", "round",
+        "loading", "conversation", "actor", "export", "responder", "rollout_set", "regrade", "sample", "control", "training_job", "fresh", "beside", "trainer", "evaluate", "evaluation", "step", "variance", "round",
         "state", "train",
     ]),
     ("store", &[

@@ -86,7 +86,7 @@ class Told:
             if measured and measured.n < self.seeds:
                 shown += f" ({measured.n} of {self.seeds} seeds; the others have none)"
             lines.append(f"| {comparison.statement} | {shown} | {least} | {verdict or ''} |")
-        lines += [*self.power(), "", *self.table()]
+        lines += [*self.power(), "", *self.table(), *self.curve(), "", self.time()]
         name = f"{regime.name}.svg"
         if name in drawn:
             lines += ["", f"![{regime.title}](study/{name})"]
@@ -104,6 +104,25 @@ class Told:
             f"Of {len(tested)} statements with a verdict {weak} could only have been decided by differences greater than the least that "
             f"matters: {self.seeds} seeds are few for so much spread.",
         ]
+
+    def curve(self):
+        """pass@k of the finished models for each k, where there are many."""
+        ks = sorted({k for run in self.results.runs if run["regime"] == self.regime.name for k in _ks(run)})
+        if len(ks) < 3:
+            return []
+        lines = ["", f"| after | {' | '.join(f'pass@{k}' for k in ks)} |", "|---|" + "---|" * len(ks)]
+        for condition in self.regime.conditions:
+            values = [self.results.collect(self.regime.name, condition.name, passing(k)).values() for k in ks]
+            if any(values):
+                means = [f"{sum(of_k) / len(of_k):.3f}" if of_k else "-" for of_k in values]
+                lines.append(f"| {condition.label} | {' | '.join(means)} |")
+        return lines
+
+    def time(self):
+        """How long the regime's jobs took, one after the other."""
+        runs = [run for run in self.results.runs if run["regime"] == self.regime.name]
+        minutes = sum(run["wall_seconds"] for run in runs) / 60
+        return f"{len(runs)} jobs of {minutes:.0f} minutes together, besides their starts."
 
     def table(self):
         largest = max((k for run in self.results.runs if run["regime"] == self.regime.name for k in _ks(run)), default=8)

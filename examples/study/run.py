@@ -144,7 +144,7 @@ class Study:
             for condition in regime.conditions
         ]
         self.failures = []
-        self.build = None
+        self.build, self.machine = None, machine()
 
     def digest(self, unit):
         """What identifies a unit's result: another spec, or another start, is another result."""
@@ -238,7 +238,7 @@ class Study:
             "seed": unit.seed,
             "digest": self.digest(unit),
             "build": self.build,
-            "machine": machine(),
+            "machine": self.machine,
             "date": date.today().isoformat(),
             **record,
         }
@@ -385,6 +385,7 @@ def run_jobs(study, program, url):
     if url:
         client = Client(url, os.environ.get("ANNEAL_API_KEY"))
         study.build = f"anneal {client.call('/healthz').get('version', '?')}"
+        study.machine = " and ".join(sorted({device["description"] for device in client.call("/v1/devices")["data"]}))
         study.run(client)
         return
     with Server(program, study.out) as server:
@@ -444,7 +445,7 @@ def arguments():
     parser.add_argument(
         "--smoke",
         action="store_true",
-        help="everything once and tiny; fails unless every job succeeds and every figure is complete",
+        help="everything once and tiny; fails unless every job succeeds and every figure is complete. Results of the same tiny jobs are kept, too: after a change of the program add --fresh",
     )
     parser.add_argument("--report", action="store_true", help="run nothing; draw and write from the stored results, or from those in the folder of --docs")
     parser.add_argument("--fresh", action="store_true", help="forget stored results first")
@@ -456,7 +457,7 @@ def main():
     if args.seeds < 1:
         raise ServiceError("--seeds must be at least 1")
     out = args.out.resolve() / ("smoke" if args.smoke else "")
-    _lock = prepare(out, args.fresh or (args.smoke and not args.report))
+    _lock = prepare(out, args.fresh)
     scale, seeds = (SMOKE, 1) if args.smoke else (FULL, args.seeds)
     # What is reported is everything that is known, whatever part of it was run now.
     study = Study(out, scale, seeds, args.regime)

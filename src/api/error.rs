@@ -80,6 +80,7 @@ impl Problem {
 
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let detail = match errors.as_slice() {
+            [one] if one.pointer.is_empty() => one.detail.clone(),
             [one] => one.to_string(),
             many => format!("{} fields are invalid; see `errors`", many.len()),
         };

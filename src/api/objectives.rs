@@ -24,9 +24,33 @@ pub struct Objective {
     needs: ObjectiveNeeds,
     /// Published methods that are settings of it.
     presets: Vec<ObjectivePreset>,
+    /// The same by where they were published.
+    papers: Vec<ObjectivePaper>,
     /// JSON Schema of its fields, with defaults and bounds.
     #[schema(value_type = Object)]
     schema: Value,
+}
+
+/// What one paper brought.
+#[derive(Debug, Serialize, ToSchema)]
+struct ObjectivePaper {
+    #[schema(example = "arXiv 2501.03262")]
+    source: &'static str,
+    /// Names of `presets`.
+    presets: Vec<&'static str>,
+}
+
+impl ObjectivePaper {
+    fn of(objective: &str) -> Vec<Self> {
+        let mut papers: Vec<Self> = Vec::new();
+        for Preset { name, source, .. } in presets::of(objective) {
+            match papers.iter_mut().find(|paper| paper.source == source) {
+                Some(paper) => paper.presets.push(name),
+                None => papers.push(Self { source, presets: vec![name] }),
+            }
+        }
+        papers
+    }
 }
 
 /// A published method that is settings of an objective.
@@ -35,7 +59,7 @@ struct ObjectivePreset {
     #[schema(example = "gspo")]
     name: &'static str,
     summary: &'static str,
-    /// Where it was published; empty where it has no paper of its own.
+    /// Where it was published.
     source: &'static str,
     /// The part of a spec that makes it: `objective`, and what other sections it takes.
     #[schema(value_type = Object)]
@@ -76,6 +100,7 @@ impl From<&Description> for Objective {
                 teacher: description.needs.teacher.is_some(),
             },
             presets: presets::of(description.name).map(ObjectivePreset::from).collect(),
+            papers: ObjectivePaper::of(description.name),
             schema: description.schema.clone(),
         }
     }

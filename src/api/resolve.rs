@@ -458,12 +458,22 @@ impl FoundRows {
 
     /// Whether there are rows on a side, where rows are split.
     pub fn check_side(&self, side: Split, pointer: &str) -> Result<(), FieldError> {
-        let Self::Version(version) = self else { return Ok(()) };
-        let (rows, what) = match side {
-            Split::Train => (version.rows - version.held_out, "all rows are held out, and none is left to train on"),
-            Split::Eval => (version.held_out, "no row is held out; hold out a larger share, or add rows"),
+        let what = match side {
+            Split::Train => "all rows are held out, and none is left to train on",
+            Split::Eval => "no row is held out; hold out a larger share, or add rows",
         };
-        if version.split.is_none() || rows > 0 { Ok(()) } else { Err(FieldError::new(pointer, "dataset_empty", what)) }
+        let lacks = self.is_split() && self.count(side) == Some(0);
+        if lacks { Err(FieldError::new(pointer, "dataset_empty", what)) } else { Ok(()) }
+    }
+
+    /// How many rows there are, on one side of what is split; of built-ins that is not asked.
+    pub fn count(&self, side: Split) -> Option<u64> {
+        let Self::Version(version) = self else { return None };
+        Some(match side {
+            _ if version.split.is_none() => version.rows,
+            Split::Train => version.rows - version.held_out,
+            Split::Eval => version.held_out,
+        })
     }
 
     /// Whether each row has what a verifier reads, if there is one.

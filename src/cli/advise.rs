@@ -57,8 +57,11 @@ fn text(advice: &Value, top: usize) -> String {
         percent("zero_spread"),
     )];
     for suggestion in items_of(advice, "suggestions").take(top) {
-        let seconds = suggestion["sampling_seconds_per_step"].as_f64();
-        let seconds = seconds.map(|seconds| format!(", {seconds:.1} s of sampling a step")).unwrap_or_default();
+        let takes = |name: &str, what: &str| {
+            let seconds = suggestion[format!("{name}_seconds_per_step")].as_f64();
+            seconds.map(|seconds| format!(", {seconds:.1} s of {what} a step")).unwrap_or_default()
+        };
+        let seconds = takes("sampling", "sampling") + &takes("training", "training");
         lines.push(format!("\n{:>3}  {}{seconds}", member(suggestion, "/score"), member(suggestion, "/name")));
         for reason in items_of(suggestion, "reasons") {
             let weight = reason["weight"].as_i64().unwrap_or_default();
@@ -87,7 +90,7 @@ mod tests {
     fn reasons_stand_below_what_they_are_for() {
         let reasons = json!([{"weight": 2, "message": "they differ"}, {"weight": -1, "message": "few \u{1b}[31m"}]);
         let bolt = json!({"name": "bolt", "score": 1, "reasons": reasons, "spec": {"objective": {"type": "bolt"}},
-            "completions_per_step": 0.0, "sampling_seconds_per_step": 0.0});
+            "completions_per_step": 0.0, "sampling_seconds_per_step": 0.0, "training_seconds_per_step": 2.0});
         let grpo = json!({"name": "grpo", "score": 0, "reasons": [], "spec": {}, "sampling_seconds_per_step": null});
         let advice = json!({
             "measured": {"completions": 32, "groups": 8, "solve_rate": 0.5, "pass_at_group": 0.875, "zero_spread": 0.25},
@@ -98,7 +101,7 @@ mod tests {
         assert_eq!(
             text(&advice, 1),
             "32 completions of 8 prompts: 50 % pass, 88 % of the prompts have one that does; 25 % have completions of equal \
-             reward\n\n  1  bolt, 0.0 s of sampling a step\n     +2  they differ\n     -1  few \u{fffd}[31m\n     \
+             reward\n\n  1  bolt, 0.0 s of sampling a step, 2.0 s of training a step\n     +2  they differ\n     -1  few \u{fffd}[31m\n     \
              {\"objective\":{\"type\":\"bolt\"}}\n\nSettings\n  /sampling/max_new_tokens: 20 % were cut off\n\nNot known\n  \
              the seconds\n"
         );

@@ -46,6 +46,9 @@ pub struct Args {
     /// Submissions with the same key and spec make one job [default: a new key]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Where the same job has succeeded before, by the same version of the program, take that one and make none
+    #[arg(long)]
+    reuse: bool,
     /// Change a member of the spec, by JSON pointer; a value that is not JSON is a text
     #[arg(long, value_name = "POINTER=VALUE")]
     set: Vec<Assignment>,
@@ -86,7 +89,8 @@ pub fn run(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
         if let Some(how) = args.dry_run {
             return dry_run(client, output, how, &spec);
         }
-        let job = match client.post_once("/v1/jobs", &spec, args.idempotency_key.as_deref()) {
+        let path = if args.reuse { "/v1/jobs?reuse=true" } else { "/v1/jobs" };
+        let job = match client.post_once(path, &spec, args.idempotency_key.as_deref()) {
             Ok(job) => job,
             Err(error) => return refused(output, error),
         };

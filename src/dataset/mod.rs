@@ -136,8 +136,8 @@ pub enum Split {
 #[derive(Debug)]
 pub enum Dataset {
     Jsonl(JsonlFile),
-    /// Some rows of a file, by their numbers in ascending order.
-    Part(JsonlFile, Vec<u32>),
+    /// Some rows of others, by their numbers in ascending order.
+    Part(Box<Dataset>, Vec<u32>),
     Arithmetic(Arithmetic),
     Task(TaskRows),
 }
@@ -158,7 +158,17 @@ impl Dataset {
                 rows.push(number as u32);
             }
         }
-        if rows.is_empty() { Err(DatasetError::Empty) } else { Ok(Self::Part(file, rows)) }
+        if rows.is_empty() { Err(DatasetError::Empty) } else { Ok(Self::Part(Box::new(Self::Jsonl(file)), rows)) }
+    }
+
+    /// Those of the rows that stand at some places, in ascending order.
+    pub fn part(self, places: &[usize]) -> Self {
+        // A data set has at most 2^27 rows.
+        let numbers = places.iter().map(|place| self.number(*place) as u32).collect();
+        match self {
+            Self::Part(all, _) => Self::Part(all, numbers),
+            whole => Self::Part(Box::new(whole), numbers),
+        }
     }
 
     /// Number of rows.
@@ -195,7 +205,8 @@ impl Dataset {
     /// The row with a number, counted from 0.
     pub fn row(&self, index: usize) -> Result<Row, DatasetError> {
         match self {
-            Self::Jsonl(file) | Self::Part(file, _) => file.row(index),
+            Self::Jsonl(file) => file.row(index),
+            Self::Part(all, _) => all.row(index),
             Self::Arithmetic(problems) => problems.row(index),
             Self::Task(problems) => problems.row(index),
         }

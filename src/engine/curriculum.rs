@@ -33,6 +33,17 @@ const UNKNOWN: f32 = 0.5;
 const SOLVE_RATE: &str = "solve_rate";
 const LAST_DRAWN: &str = "last_drawn";
 
+/// So many of a data set's rows, which the seed chooses.
+pub fn chosen_rows(dataset: Dataset, count: u64, seed: u64) -> Dataset {
+    if count >= dataset.len() as u64 {
+        return dataset;
+    }
+    let chosen = Visits::new(seed, Purpose::RowChoice, dataset.len()).rows(0..count);
+    let mut places: Vec<usize> = chosen.into_iter().map(|(_, place)| place).collect();
+    places.sort_unstable();
+    dataset.part(&places)
+}
+
 /// Rows in their order.
 #[derive(Clone, Debug)]
 pub struct Rows {
@@ -315,6 +326,7 @@ mod tests {
             order: RowOrder::EasyFirst,
             difficulty_column: Some(column.to_owned()),
             sampling: RowSampling::Uniform,
+            rows: None,
         };
         let rows = Rows::of(&dataset, &by("level"), 7, || Ok(())).unwrap();
         let places: Vec<usize> = rows.places(0, 0..10).into_iter().map(|(_, place)| place).collect();

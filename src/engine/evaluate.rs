@@ -8,6 +8,7 @@ use super::report::Reporter;
 use super::rollout::RolloutGroup;
 use super::sampler::FinishReason;
 use super::trainer::Trainer;
+use crate::job::evaluation::PASSED_KEPT;
 use crate::job::{PassAtK, Phase, PolicyEvaluation};
 use crate::objective::math::{RateInterval, mean, pass_at, rate_interval};
 
@@ -50,6 +51,7 @@ fn measure(step: u64, samples: u32, ks: &[u32], groups: &[RolloutGroup]) -> Poli
         reward_mean: average(&|r| r.reward),
         tokens_mean: average(&|r| r.drawn() as f64),
         truncated: average(&|r| f64::from(u8::from(r.finish == FinishReason::Length))),
+        passed: Vec::new(),
     }
 }
 
@@ -76,7 +78,12 @@ impl<B: Backend> Trainer<'_, B> {
             phase: Phase::Evaluating,
         };
         let (groups, _) = self.actor.roll_out(&request, reporter)?;
-        Ok(Some(measure(self.step, spec.samples, &spec.pass_at, &groups)))
+        let mut found = measure(self.step, spec.samples, &spec.pass_at, &groups);
+        let is_whole = groups.iter().all(|group| group.rollouts.len() == spec.samples as usize);
+        if self.step == self.plan.steps && is_whole && groups.len() <= PASSED_KEPT {
+            found.passed = groups.iter().map(RolloutGroup::passed).collect();
+        }
+        Ok(Some(found))
     }
 }
 

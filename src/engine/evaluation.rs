@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::actor::{Actor, ActorSpec, RolloutRequest};
 use super::artifact::{self, Saved};
 use super::backend::Backend;
@@ -24,8 +26,8 @@ use crate::job::evaluation::{
     PROMPT_CHARACTERS, RESULTS_FILE,
 };
 use crate::job::event::{EvaluationComplete, EvaluationFound};
-use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventBody, NewEvent, Phase, PromptResult};
-use crate::objective::math::pass_at;
+use crate::job::{ArtifactKind, ArtifactSummary, EvaluationSummary, EventBody, NewEvent, PassAtK, Phase, PromptResult};
+use crate::objective::math::{RateInterval, pass_at, rate_interval};
 use crate::spec::Evaluating;
 use crate::verifier::ScoreStatus;
 
@@ -79,8 +81,11 @@ fn evaluate_on<B: Backend>(
         };
         let (groups, _) = actor.roll_out(&request, reporter)?;
         if job.actor.collective.is_first() {
-            let results: Vec<PromptResult> =
-                groups.iter().map(|group| result(&job.rows, group)).collect::<Result<_, _>>()?;
+            reporter.check()?;
+            let results: Vec<PromptResult> = groups
+                .par_iter()
+                .map(|group| result(&job.rows, &job.spec.pass_at, job.actor.seed, group))
+                .collect::<Result<_, _>>()?;
             keep_part(&job.actor.directory, part, &results)?;
         }
     }
@@ -98,11 +103,11 @@ fn evaluate_on<B: Backend>(
 }
 
 /// What became of a prompt.
-fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineError> {
+fn result(rows: &Dataset, ks: &[u32], seed: u64, group: &RolloutGroup) -> Result<PromptResult, EngineError> {
     let fields = rows.row(group.row)?.fields;
     let columns = serde_json::to_vec(fields.as_ref()).map_err(|error| EngineError::Internal(error.to_string()))?;
     let count = |holds: &dyn Fn(&rollout::Rollout) -> bool| group.rollouts.iter().filter(|r| holds(r)).count() as u32;
-    let votes_of = group.votes();
+    let (votes_of, stream) = (group.votes(), Stream::new(seed, Purpose::Votes, 0));
     Ok(PromptResult {
         row: group.row,
         row_sha256: sha256_hex(&columns),
@@ -111,6 +116,7 @@ fn result(rows: &Dataset, group: &RolloutGroup) -> Result<PromptResult, EngineEr
         passed: group.passed(),
         unparsable: count(&|rollout| rollout.status == Some(ScoreStatus::Unparsable)),
         majority: votes_of.map(|(majority, _)| majority),
+        majority_at: group.majorities(ks, &stream),
         distinct_answers: votes_of.map(|(_, distinct)| distinct),
         reward_sum: group.rewards().iter().sum(),
         tokens: group.rollouts.iter().map(|rollout| rollout.drawn() as u64).sum(),
@@ -173,6 +179,17 @@ fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
     let rows: Vec<&str> = results.iter().map(|result| result.row_sha256.as_str()).collect();
     let votes_of = results.iter().map(|result| (result.majority.zip(result.distinct_answers), result.samples));
     let (majority, distinct_answers) = votes(spec.samples, &votes_of.collect::<Vec<_>>());
+    // A prompt without answers has no majority that passes; one with fewer completions, or of a version before, does not count.
+    let majority_at = |k: u32| {
+        let known = results.iter().filter(|result| result.samples >= k);
+        let rate = |result: &PromptResult| match result.majority {
+            None => Some(0.0),
+            Some(_) => result.majority_at.get(&k).copied(),
+        };
+        let RateInterval { mean, low, high } = rate_interval(&known.filter_map(rate).collect::<Vec<_>>());
+        PassAtK::new(k, mean, low, high)
+    };
+    let has_answers = majority.is_some();
     EvaluationSummary {
         prompts: results.len() as u64,
         samples: spec.samples,
@@ -182,6 +199,7 @@ fn summary(spec: &Evaluating, results: &[PromptResult]) -> EvaluationSummary {
         unparsable: sum(&|result| u64::from(result.unparsable)),
         pass_at: pass_at(&spec.pass_at, &counts),
         majority,
+        majority_at: spec.pass_at.iter().filter(|_| has_answers).map(|k| majority_at(*k)).collect(),
         distinct_answers,
         reward_mean: share(results.iter().map(|result| result.reward_sum).sum()),
         tokens_mean: share(sum(&|result| result.tokens) as f64),
@@ -211,7 +229,7 @@ mod tests {
         };
         let rows = BuiltinSet::Arithmetic.open(Split::Eval);
         let groups = [group(&[1.0, 0.0, 0.0, 0.0]), RolloutGroup { row: 1, ..group(&[0.5, 1.0, 0.0]) }];
-        let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, group).unwrap()).collect();
+        let results: Vec<PromptResult> = groups.iter().map(|group| result(&rows, &[1, 4], 3, group).unwrap()).collect();
         assert_eq!((results[1].samples, results[1].passed, results[1].reward_sum), (3, 2, 1.5));
         assert_ne!(results[0].row_sha256, results[1].row_sha256);
         let kept: Vec<f64> = results[1].completions.iter().map(|completion| completion.reward).collect();

@@ -71,7 +71,42 @@ impl Fresh<'_> {
         }
         sampled.drawn = prompts.last().map_or(0, |(visit, _)| visit + 1);
         sampled.seconds = began.elapsed().as_secs_f64();
+        sampled.held_out = self.sample_held_out(actor, reporter)?;
         Ok(sampled)
+    }
+
+    /// Completions of held-out prompts, as many as the objective asks for, by the same policy; on them it is measured what
+    /// training on the others makes of these.
+    pub fn sample_held_out<B: Backend>(
+        &self,
+        actor: &mut Actor<'_, B>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Vec<Arc<RolloutGroup>>, EngineError> {
+        let Some(dataset) = self.job.eval.as_ref().filter(|_| self.job.actor.verifier.is_some()) else {
+            return Ok(Vec::new());
+        };
+        let count = dataset.len().min(self.job.spec.objective.held_out_prompts() as usize);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let places = (0..count).map(|place| (place as u64, place)).collect();
+        let rows = numbered(dataset, places);
+        let request = self.request(dataset, &rows, Purpose::HeldOut);
+        let (mut groups, _) = actor.roll_out(&request, reporter)?;
+        self.job.replace_rewards(groups.iter_mut(), self.round);
+        Ok(groups.into_iter().map(RolloutGroup::bare).map(Arc::new).collect())
+    }
+
+    fn request<'r>(&'r self, dataset: &'r Dataset, rows: &'r [(u64, usize)], purpose: Purpose) -> RolloutRequest<'r> {
+        RolloutRequest {
+            dataset,
+            rows,
+            samples: self.plan.group_size,
+            sampling: &self.job.actor.sampling,
+            stream: Stream::new(self.job.actor.seed, purpose, self.step),
+            step: self.step,
+            phase: Phase::Sampling,
+        }
     }
 
     /// Samples and scores completions for some rows.
@@ -82,16 +117,9 @@ impl Fresh<'_> {
         reporter: &mut dyn Reporter,
     ) -> Result<Sampled, EngineError> {
         reporter.phase(Phase::Sampling, self.step)?;
-        let request = RolloutRequest {
-            dataset: &self.job.train,
-            rows,
-            samples: self.plan.group_size,
-            sampling: &self.job.actor.sampling,
-            stream: Stream::new(self.job.actor.seed, Purpose::Rollout, self.step),
-            step: self.step,
-            phase: Phase::Sampling,
-        };
-        let (groups, verification) = actor.roll_out(&request, reporter)?;
+        let request = self.request(&self.job.train, rows, Purpose::Rollout);
+        let (mut groups, verification) = actor.roll_out(&request, reporter)?;
+        self.job.replace_rewards(groups.iter_mut(), self.round);
         let tokens = groups.iter().flat_map(|group| &group.rollouts).map(Rollout::drawn).sum();
         let unscored = actor.take_unscored();
         Ok(Sampled { round: self.round, groups, unscored, verification, tokens, ..Sampled::default() })
@@ -114,6 +142,8 @@ pub(super) struct Sampled {
     /// Groups in whose place others came, or that might have come in another's place, and taught nothing either; with their
     /// rewards alone, for there may be many times as many of them as of the others.
     pub replaced: Vec<RolloutGroup>,
+    /// Completions of held-out prompts.
+    pub held_out: Vec<Arc<RolloutGroup>>,
     /// Tokens of all completions, also of those.
     tokens: usize,
     /// How many prompts had been drawn in all, with the round's own.

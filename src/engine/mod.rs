@@ -11,6 +11,7 @@ pub mod batch;
 mod beside;
 pub mod choice;
 pub mod collective;
+mod control;
 mod conversation;
 pub mod cpu;
 pub mod cuda;
@@ -61,6 +62,7 @@ pub mod verify;
 mod visits;
 
 pub use actor::ActorSpec;
+pub use curriculum::chosen_rows;
 pub use error::{EngineError, Stop};
 pub use evaluation::{EvaluationJob, evaluate};
 pub use export::{Card, CardBase, Evaluated, ExportTask, export};

@@ -29,6 +29,14 @@ pub enum Purpose {
     RowWeights = 12,
     /// Where looking for what is largest in a change of weights begins.
     Geometry = 13,
+    /// Completions of held-out prompts by the policy that samples a round.
+    HeldOut = 14,
+    /// Which of a data set's rows a job takes.
+    RowChoice = 15,
+    /// Rewards of control runs.
+    Control = 16,
+    /// Which of a prompt's completions vote.
+    Votes = 17,
 }
 
 /// A stream keyed by seed, purpose and version (for rollouts the policy version).

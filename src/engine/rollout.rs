@@ -1,6 +1,6 @@
 //! Rollouts: sampled completions with their scores, as they are trained on and stored in checkpoints.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::hash::Hash;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::batch::Sequence;
 use super::error::EngineError;
+use super::random::Stream;
 pub use crate::job::{Rollout, RolloutGroup};
 use crate::objective::frontier::{ScoredCompletion, ScoredGroup};
 use crate::objective::math::{PASS_MARK, mean};
@@ -39,6 +40,36 @@ impl RolloutGroup {
         let winners = votes.values().filter(|(count, _)| *count == most);
         let chances: Vec<f64> = winners.map(|(count, passed)| f64::from(*passed) / f64::from(*count)).collect();
         Some((mean(&chances), votes.len() as u32))
+    }
+
+    /// For each k the chance that the answer which most of k of the completions give passes, if these are drawn at random: the mean
+    /// over [`DRAWS`] draws, or what [`Self::votes`] says where k are all. None where no completion has an answer, and for more than
+    /// there are.
+    pub fn majorities(&self, ks: &[u32], stream: &Stream) -> BTreeMap<u32, f64> {
+        let Some((all, _)) = self.votes() else { return BTreeMap::new() };
+        let answers: BTreeSet<&str> = self.rollouts.iter().filter_map(|rollout| rollout.answer.as_deref()).collect();
+        let number = |answer: &str| answers.iter().position(|other| *other == answer).unwrap_or_default();
+        let mut ballots: Vec<(Option<usize>, bool)> = self
+            .rollouts
+            .iter()
+            .map(|rollout| (rollout.answer.as_deref().map(number), rollout.reward >= PASS_MARK))
+            .collect();
+        let (count, mut tally) = (ballots.len(), vec![(0, 0); answers.len()]);
+        let known = ks.iter().copied().filter(|k| *k as usize <= count);
+        let chances = known.map(|k| {
+            if k as usize == count {
+                return (k, all);
+            }
+            let drawn = (0..DRAWS).map(|draw| {
+                for i in 0..k as usize {
+                    let j = i + (stream.uniform(self.row as u64, draw, i as u32) * (count - i) as f64) as usize;
+                    ballots.swap(i, j.min(count - 1));
+                }
+                winner(&ballots[..k as usize], &mut tally)
+            });
+            (k, drawn.sum::<f64>() / f64::from(DRAWS))
+        });
+        chances.collect()
     }
 
     /// Share of completions that pass; 0 for none.
@@ -75,6 +106,28 @@ impl RolloutGroup {
             .collect();
         ScoredGroup { completions }
     }
+}
+
+/// Draws of some of a prompt's completions, whose mean is off by 0.02 (a standard error) at most.
+const DRAWS: u32 = 1000;
+
+/// The chance that the answer with most of some votes passes, a tie being decided by lot; 0 where nobody has voted. `tally` has room for
+/// every answer, and is empty again afterwards.
+fn winner(ballots: &[(Option<usize>, bool)], tally: &mut [(u32, u32)]) -> f64 {
+    let votes = || ballots.iter().filter_map(|(answer, passes)| Some(((*answer)?, *passes)));
+    for (answer, passes) in votes() {
+        tally[answer].0 += 1;
+        tally[answer].1 += u32::from(passes);
+    }
+    let most = votes().map(|(answer, _)| tally[answer].0).max().unwrap_or(0);
+    let (mut winners, mut chances) = (0, 0.0);
+    for (answer, _) in votes() {
+        let (count, passed) = std::mem::take(&mut tally[answer]);
+        if count == most && count > 0 {
+            (winners, chances) = (winners + 1, chances + f64::from(passed) / f64::from(count));
+        }
+    }
+    chances / f64::from(winners.max(1))
 }
 
 /// For each item the number of the first one that equals it.
@@ -132,6 +185,7 @@ pub(super) fn sequences(group: &RolloutGroup) -> impl Iterator<Item = Sequence> 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::engine::random::Purpose;
     use crate::engine::sampler::FinishReason;
     use crate::verifier::ScoreStatus;
 
@@ -162,6 +216,34 @@ pub(super) mod tests {
             text: String::from("p"),
             rollouts: rewards.iter().enumerate().map(rollout).collect(),
         }
+    }
+
+    /// Every k of the completions, one by one, beside what is drawn.
+    #[test]
+    fn the_majority_of_some_completions_is_the_mean_over_those_that_can_be_drawn() {
+        let mut group = group(&[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+        let answers = [Some("7"), Some("7"), Some("3"), Some("3"), Some("5"), None];
+        for (rollout, answer) in group.rollouts.iter_mut().zip(answers) {
+            rollout.answer = answer.map(str::to_owned);
+        }
+        let stream = Stream::new(1, Purpose::Votes, 0);
+        let drawn = group.majorities(&[1, 2, 3, 4, 5, 6, 7], &stream);
+        for k in 1..=5_u32 {
+            let subsets = (0_u32..1 << 6).filter(|set| set.count_ones() == k);
+            let chances: Vec<f64> = subsets
+                .map(|set| {
+                    let some = group.rollouts.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+                    let rollouts = some.map(|(_, rollout)| rollout.clone()).collect();
+                    RolloutGroup { rollouts, ..group.clone() }.votes().map_or(0.0, |(chance, _)| chance)
+                })
+                .collect();
+            let exact = mean(&chances);
+            assert!((exact - drawn[&k]).abs() < 0.05, "{k}: {} for {exact}", drawn[&k]);
+        }
+        assert_eq!(drawn.get(&6), Some(&0.5), "two answers have as many votes");
+        assert_eq!(drawn.get(&7), None);
+        group.rollouts.iter_mut().for_each(|rollout| rollout.answer = None);
+        assert!(group.majorities(&[2], &stream).is_empty());
     }
 
     #[test]

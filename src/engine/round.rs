@@ -19,9 +19,9 @@ use super::rollout_set;
 use super::trainer::Trainer;
 use crate::job::NewEvent;
 use crate::job::diagnosis;
-use crate::job::event::{LogDetail, Named};
-use crate::objective::frontier;
+use crate::job::event::{Gaps, LogDetail, Named};
 use crate::objective::math::mean;
+use crate::objective::{frontier, gaps};
 
 /// Rounds of fewer steps are not worth a checkpoint after sampling.
 const CHECKPOINTED_ROUND: u64 = 8;
@@ -120,7 +120,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
         if job.spec.rollouts.dynamic_sampling > 0 {
             self.sampled.push(("rollout/replaced", sampled.share_replaced()));
         }
-        let Sampled { round, mut groups, unscored, replaced: others, drawn, .. } = sampled;
+        let Sampled { round, mut groups, unscored, replaced: others, drawn, held_out, .. } = sampled;
         self.fill_reference(&mut groups, reporter)?;
         if self.ranks().is_first() && self.keeps() {
             let kept: Vec<_> = groups.iter().map(|group| group.clone().without_entropies()).collect();
@@ -142,7 +142,22 @@ impl<'a, B: Backend> Trainer<'a, B> {
         rows.learn(&job.train, &groups, drawn);
         self.sampled.extend(self.rows.rates().into_iter().flat_map(|rates| rates.metrics(drawn)));
         self.ahead.push_back(groups);
+        self.held_out = held_out;
         Ok(())
+    }
+
+    /// Sums of log-probabilities of the completions of groups under the policy of now.
+    fn policy_logprobs(
+        &self,
+        groups: &[Arc<RolloutGroup>],
+        reporter: &dyn Reporter,
+    ) -> Result<Vec<Vec<f64>>, EngineError> {
+        let all: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();
+        let mut sums = self
+            .logprobs(&self.actor.decoder, &all, reporter)?
+            .into_iter()
+            .map(|logprobs| logprobs.into_iter().map(f64::from).sum::<f64>());
+        Ok(groups.iter().map(|group| sums.by_ref().take(group.rollouts.len()).collect()).collect())
     }
 
     /// Compares what a round's completions could not cover with what training on them left undone, and lets go of
@@ -151,32 +166,42 @@ impl<'a, B: Backend> Trainer<'a, B> {
         if let Some(beta) = self.job.spec.objective.target_beta(round) {
             let of_set = if self.rollouts.is_empty() { &self.stored } else { &self.rollouts };
             let groups: Vec<Arc<RolloutGroup>> = of_set.iter().take(GAP_GROUPS).map(Arc::clone).collect();
-            let all: Vec<Sequence> = groups.iter().flat_map(|group| sequences(group)).collect();
-            let mut sums = self
-                .logprobs(&self.actor.decoder, &all, reporter)?
-                .into_iter()
-                .map(|logprobs| logprobs.into_iter().map(f64::from).sum::<f64>());
-            let policy: Vec<Vec<f64>> =
-                groups.iter().map(|group| sums.by_ref().take(group.rollouts.len()).collect()).collect();
+            let policy = self.policy_logprobs(&groups, reporter)?;
             let scored: Vec<_> = groups.iter().map(|group| group.scored()).collect();
-            let gaps = frontier::gaps(&scored, &policy, beta);
-            let price = |price: Option<f64>| price.unwrap_or_default();
-            let message = format!(
-                "round {} of {}: between {:.3} and {:.3} of reward are out of reach of its completions, and on these the \
-                 policy is {:.3} nats from the target",
-                round + 1,
-                self.plan.rounds,
-                price(gaps.support_price_low),
-                price(gaps.support_price_high),
-                gaps.support_kl
-            );
+            let policy_of_others = self.policy_logprobs(&self.held_out, reporter)?;
+            let scored_others: Vec<_> = self.held_out.iter().map(|group| group.scored()).collect();
+            let held_out = gaps::Trained { groups: &scored_others, policy: &policy_of_others };
+            let trained = gaps::Trained { groups: &scored, policy: &policy };
+            let gaps = gaps::measure(trained, Some(held_out), beta);
+            let message = self.gaps_in_words(round, &gaps);
             self.report.insert(String::from("gaps"), json!(gaps));
             let detail = LogDetail::Gaps { round: round + 1, groups: groups.len() as u64, gaps };
             reporter.event(NewEvent::log(message, detail))?;
         }
         self.sample.end_round();
         self.rollouts.clear();
+        self.held_out.clear();
         Ok(())
+    }
+
+    fn gaps_in_words(&self, round: u64, gaps: &Gaps) -> String {
+        let price = |price: Option<f64>| price.unwrap_or_default();
+        let mut message = format!(
+            "round {} of {}: between {:.3} and {:.3} of reward are out of reach of its completions, and on these the policy is \
+             {:.3} nats from the target",
+            round + 1,
+            self.plan.rounds,
+            price(gaps.support_price_low),
+            price(gaps.support_price_high),
+            gaps.support_kl
+        );
+        if let Some(held_out) = &gaps.held_out {
+            message.push_str(&format!(
+                ", on those of {} held-out prompts {:.3} (before training {:.3})",
+                held_out.groups, held_out.support_kl, held_out.support_kl_before
+            ));
+        }
+        message
     }
 
     pub(super) fn report_round(
@@ -226,7 +251,8 @@ impl<'a, B: Backend> Trainer<'a, B> {
         reporter: &mut dyn Reporter,
     ) -> Result<(), EngineError> {
         let groups: Vec<&RolloutGroup> = groups.iter().map(Arc::as_ref).collect();
-        if self.plan.group_size < 2 {
+        // Of a control run they are not the verifier's.
+        if self.plan.group_size < 2 || self.job.spec.rollouts.control.is_some() {
             return Ok(());
         }
         let statistics = measure::rewards(&groups, &self.expected());

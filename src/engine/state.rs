@@ -42,6 +42,8 @@ const ROLLOUTS: &str = "rollouts.jsonl";
 fn ahead(rounds: usize) -> String {
     format!("rollouts-ahead-{rounds}.jsonl")
 }
+/// The completions of held-out prompts.
+const HELD_OUT: &str = "rollouts-held-out.jsonl";
 /// What is known of the rows, where they are drawn by it.
 const ROWS: &str = "rows.safetensors";
 
@@ -76,6 +78,7 @@ pub(super) struct Stored<B: Backend> {
     state: State,
     rollouts: Vec<RolloutGroup>,
     ahead: Vec<Vec<RolloutGroup>>,
+    held_out: Vec<RolloutGroup>,
     rates: Option<SolveRates>,
     objective: Box<dyn Objective>,
     optimizer: Optimizer<B>,
@@ -136,6 +139,9 @@ impl<B: Backend> Trainer<'_, B> {
             rollout::write(&dir.join(ROLLOUTS), &self.rollouts)?;
             for (number, groups) in self.ahead.iter().enumerate() {
                 rollout::write(&dir.join(ahead(number + 1)), groups)?;
+            }
+            if !self.held_out.is_empty() {
+                rollout::write(&dir.join(HELD_OUT), &self.held_out)?;
             }
             if let Some(rates) = self.rows.rates() {
                 rates.write(&dir.join(ROWS))?;
@@ -200,6 +206,8 @@ impl<B: Backend> Trainer<'_, B> {
         let rollouts = rollout::read(&directory.join(ROLLOUTS))?;
         let later = (1..).map(|number| directory.join(ahead(number))).take_while(|path| path.exists());
         let ahead = later.map(|path| rollout::read(&path)).collect::<Result<_, _>>()?;
+        let path = directory.join(HELD_OUT);
+        let held_out = if path.exists() { rollout::read(&path)? } else { Vec::new() };
         let read = |_: &SolveRates| SolveRates::read(&directory.join(ROWS), self.job.train.len());
         let rates = self.rows.rates().map(read).transpose()?;
         let own = &self.actor.weights;
@@ -214,18 +222,19 @@ impl<B: Backend> Trainer<'_, B> {
         let parts = (1..).map(|rank| directory.join(of_rank(rank))).take_while(|path| path.exists());
         let parts: Vec<PathBuf> = std::iter::once(directory.join(OPTIMIZER)).chain(parts).collect();
         optimizer.restore(own, state.optimizer_steps, &parts)?;
-        Ok(Stored { state, rollouts, ahead, rates, objective, optimizer, weights })
+        Ok(Stored { state, rollouts, ahead, held_out, rates, objective, optimizer, weights })
     }
 
     /// Goes on from a training checkpoint. After an error the trainer is good for nothing.
     pub(super) fn restore(&mut self, stored: Stored<B>) -> Result<(), EngineError> {
-        let Stored { state, rollouts, ahead, rates, objective, optimizer, weights } = stored;
+        let Stored { state, rollouts, ahead, held_out, rates, objective, optimizer, weights } = stored;
         self.actor.weights.restore(&weights)?;
         self.actor.decoder.measure()?;
         (self.objective, self.optimizer) = (objective, optimizer);
         let mut rounds = std::iter::once(rollouts).chain(ahead).map(|round| round.into_iter().map(Arc::new).collect());
         self.rollouts = rounds.next().unwrap_or_default();
         self.ahead = rounds.collect();
+        self.held_out = held_out.into_iter().map(Arc::new).collect();
         self.round = state.round;
         if let Some(rates) = rates {
             Arc::make_mut(&mut self.rows).restore(rates);

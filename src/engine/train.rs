@@ -205,6 +205,7 @@ impl<B: Backend> Trainer<'_, B> {
             if self.job.spec.rollouts.from.is_some() {
                 let stored = self.stored.clone();
                 self.report_round(0, &stored, reporter)?;
+                self.held_out = self.fresh(0).sample_held_out(&mut self.actor, reporter)?;
             }
         }
         for round in 0..self.plan.rounds {

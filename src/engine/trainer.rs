@@ -61,6 +61,8 @@ pub struct Trainer<'a, B: Backend> {
     pub(super) round: Option<u64>,
     /// Those of the rounds after it that are sampled already, in order.
     pub(super) ahead: VecDeque<Vec<Arc<RolloutGroup>>>,
+    /// Those of held-out prompts by the policy that sampled the round; none where gaps are not measured on them.
+    pub(super) held_out: Vec<Arc<RolloutGroup>>,
     /// What samples others of them while this one is trained on, where that is possible.
     pub(super) beside: Option<Beside<'a, B>>,
     /// Tokens that are no text and end no completion, in order.
@@ -116,6 +118,7 @@ impl<'a, B: Backend> Trainer<'a, B> {
             rollouts: Vec::new(),
             round: None,
             ahead: VecDeque::new(),
+            held_out: Vec::new(),
             beside: None,
             special_tokens: special.collect(),
             sampled: Metrics::new(),
@@ -327,8 +330,13 @@ fn stored_groups<B: Backend>(job: &Job, actor: &Actor<'_, B>) -> Result<Vec<Arc<
         let rollouts = stored.iter_mut().flat_map(|group| &mut group.rollouts);
         rollouts.for_each(|rollout| rollout.reference_logprobs.clear());
     }
+    let judged = stored.iter_mut().filter(|group| group.rollouts.iter().all(|rollout| rollout.status.is_some()));
+    job.replace_rewards(judged, BEFORE_ALL_ROUNDS);
     Ok(stored.into_iter().map(Arc::new).collect())
 }
+
+/// In the place of a round, of completions that were there before.
+const BEFORE_ALL_ROUNDS: u64 = u64::MAX;
 
 /// Stored completions whose tokens are read as text.
 const READ_TEXTS: usize = 1000;

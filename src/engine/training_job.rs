@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::actor::ActorSpec;
+use super::control;
 use super::loading::ModelSource;
+use super::random::{Purpose, Stream};
+use super::rollout::RolloutGroup;
 use crate::dataset::Dataset;
 use crate::job::RolloutSetId;
 use crate::objective::Sections;
@@ -32,6 +35,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// In a control run, puts rewards that say nothing in the place of those of completions that were sampled for a round.
+    pub(super) fn replace_rewards<'g>(&self, groups: impl Iterator<Item = &'g mut RolloutGroup>, round: u64) {
+        if let Some(control) = self.spec.rollouts.control {
+            control::replace_rewards(control, groups, &Stream::new(self.actor.seed, Purpose::Control, round));
+        }
+    }
+
     /// What of the spec the objective has to fit.
     pub fn sections(&self) -> Sections<'_, RolloutSetId> {
         Sections { train: &self.spec.train, sampling: &self.actor.sampling, rollouts: &self.spec.rollouts }

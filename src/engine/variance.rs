@@ -40,8 +40,9 @@ impl<B: Backend> Trainer<'_, B> {
                 step: self.step,
                 phase: Phase::Sampling,
             };
-            let groups: Vec<_> =
-                self.actor.roll_out(&request, reporter)?.0.into_iter().map(|g| StepGroup::Fresh(Arc::new(g))).collect();
+            let (mut groups, _) = self.actor.roll_out(&request, reporter)?;
+            job.replace_rewards(groups.iter_mut(), u64::from(repeat));
+            let groups: Vec<_> = groups.into_iter().map(|group| StepGroup::Fresh(Arc::new(group))).collect();
             for ((_, objective), moments) in variants.iter().zip(&mut moments) {
                 let all = self.credited(objective.as_ref(), &groups).sequences;
                 let mut gradient = B::Gradients::default();

@@ -1,4 +1,4 @@
-//! Which rows come when: the order in which a job goes through its rows, and how often each of them comes.
+//! Which rows come when: how many of its rows a job takes, the order in which it goes through them, and how often each comes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,8 @@ pub struct Curriculum {
     /// The column of numbers that `easy_first` goes by.
     pub difficulty_column: Option<String>,
     pub sampling: RowSampling,
+    /// How many of the rows there are are gone through.
+    pub rows: Option<u64>,
 }
 
 impl Curriculum {

@@ -1,6 +1,8 @@
 //! Evaluations: how often a model's completions pass on held-out rows, prompt by prompt, so that two models can be
 //! compared on the same prompts.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,9 @@ pub struct PromptResult {
     /// completion has an answer, or of versions before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub majority: Option<f64>,
+    /// The same for so many of its completions, drawn at random, for each k of `pass_at`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub majority_at: BTreeMap<u32, f64>,
     /// How many answers they give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_answers: Option<u32>,
@@ -123,7 +128,14 @@ pub struct PolicyEvaluation {
     pub tokens_mean: f64,
     /// Share of completions cut at the length limit.
     pub truncated: f64,
+    /// How many completions of each prompt passed, for comparing jobs prompt by prompt: of the last evaluation of at most 1,024
+    /// prompts, where all completions were judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<u32>,
 }
+
+/// Prompts of which it is kept what passed.
+pub const PASSED_KEPT: usize = 1024;
 
 /// What an evaluation found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +155,9 @@ pub struct EvaluationSummary {
     /// maj@k for k = `samples`: the share of prompts whose most frequent answer passes, with its 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub majority: Option<PassAtK>,
+    /// maj@k for each k of `pass_at`, each prompt's over k of its completions that are drawn at random, 1000 times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub majority_at: Vec<PassAtK>,
     /// Distinct answers as a share of the completions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_answers: Option<f64>,

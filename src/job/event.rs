@@ -12,7 +12,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub use super::gaps::Gaps;
+pub use super::gaps::{Gaps, HeldOut};
 use super::status::names;
 use super::{
     ArtifactKind, CheckpointId, EvaluationSummary, EventId, Failure, Flips, JobId, JobStatus, PassAtK, Phase,
@@ -434,6 +434,7 @@ mod tests {
             reward_mean: 0.5,
             tokens_mean: 3.0,
             truncated: 0.0,
+            passed: vec![1, 3],
         };
         let summary = EvaluationSummary {
             prompts: 2,
@@ -444,6 +445,7 @@ mod tests {
             unparsable: 0,
             pass_at: pass_at(),
             majority: None,
+            majority_at: Vec::new(),
             distinct_answers: None,
             reward_mean: 0.1,
             tokens_mean: 3.25,
@@ -453,7 +455,7 @@ mod tests {
         [
             (
                 EventBody::Evaluation(EvaluationFound::Policy(policy)),
-                r#"{"step":10,"prompts":2,"samples":4,"pass_at":[{"k":1,"mean":0.5,"low":0.25,"high":0.625,"half_width":0.25},{"k":2,"mean":0.75,"half_width":0.5}],"reward_mean":0.5,"tokens_mean":3.0,"truncated":0.0}"#,
+                r#"{"step":10,"prompts":2,"samples":4,"pass_at":[{"k":1,"mean":0.5,"low":0.25,"high":0.625,"half_width":0.25},{"k":2,"mean":0.75,"half_width":0.5}],"reward_mean":0.5,"tokens_mean":3.0,"truncated":0.0,"passed":[1,3]}"#,
             ),
             (
                 EventBody::Evaluation(EvaluationFound::Job(EvaluationComplete { summary, step: 0 })),
@@ -464,15 +466,6 @@ mod tests {
 
     fn logs() -> Vec<(EventBody, &'static str)> {
         let text = str::to_owned;
-        let gaps = Gaps {
-            beta: 0.25,
-            support_price_low: Some(0.25),
-            support_price_high: Some(0.75),
-            support_price_good_turing: Some(0.5),
-            coverage_gap: None,
-            support_kl: 1.5,
-            beta_support_kl: 0.375,
-        };
         let spread = GradientVariance { variance: 0.5, mean_norm: 2.0 };
         vec![
             (log(Some("not_evaluated"), LogDetail::None {}), r#"{"code":"not_evaluated"}"#),
@@ -506,8 +499,8 @@ mod tests {
                 r#"{"step":0,"repeats":4,"prompts":16,"gradient_variance":{"none":{"variance":0.5,"mean_norm":2.0},"mean":{"variance":0.5,"mean_norm":2.0}}}"#,
             ),
             (
-                log(None, LogDetail::Gaps { round: 1, groups: 8, gaps }),
-                r#"{"round":1,"groups":8,"gaps":{"beta":0.25,"support_price_low":0.25,"support_price_high":0.75,"support_price_good_turing":0.5,"support_kl":1.5,"beta_support_kl":0.375}}"#,
+                log(None, LogDetail::Gaps { round: 1, groups: 8, gaps: crate::job::gaps::example() }),
+                r#"{"round":1,"groups":8,"gaps":{"beta":0.25,"support_price_low":0.25,"support_price_high":0.75,"support_price_good_turing":0.5,"support_kl":1.5,"beta_support_kl":0.375,"support_kl_before":2.0,"held_out":{"groups":4,"support_price_low":0.25,"support_price_high":0.75,"support_price_good_turing":0.5,"support_kl":1.75,"beta_support_kl":0.4375,"support_kl_before":2.0,"generalisation_kl":0.25,"generalisation_kl_error":0.125}}}"#,
             ),
             (
                 log(None, LogDetail::Round { round: 2, report: [("reward/mean", 0.5)].into_iter().collect() }),

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::bounds::Schema;
 use super::field::FieldError;
 
+/// Pairs of one thing.
+pub const MOST_PAIRS: usize = 16;
+
 /// The schema of the pairs that a client puts on a thing.
 pub static METADATA: LazyLock<Value> = LazyLock::new(|| {
     json!({
@@ -15,7 +18,7 @@ pub static METADATA: LazyLock<Value> = LazyLock::new(|| {
         "description": "Pairs of your own: at most 16, keys of at most 64 characters, values of at most 512.",
         "additionalProperties": {"type": "string", "maxLength": 512},
         "propertyNames": {"maxLength": 64},
-        "maxProperties": 16,
+        "maxProperties": MOST_PAIRS,
     })
 });
 

@@ -242,8 +242,7 @@ pub const METRICS: &[Metric] = &[
         name: "completion/thinking_tokens_mean",
         unit: "tokens",
         when: "sampled completions with `dataset.thinking`",
-        meaning: "The mean length of the completions up to the end of their reasoning; all of a completion \
-             that does not end it.",
+        meaning: "The mean length up to the end of the reasoning; all of a completion that does not end it.",
     },
     Metric {
         name: "completion/answer_tokens_mean",
@@ -279,8 +278,7 @@ pub const METRICS: &[Metric] = &[
         name: "completion/special_tokens",
         unit: "share",
         when: "sampled completions",
-        meaning: "The share of completions with a special token before their end: a mark of turns or of padding, a \
-            reserved token.",
+        meaning: "The share of completions with a special token before their end, such as a mark of turns.",
     },
     Metric {
         name: "verifier/errors",
@@ -372,7 +370,8 @@ pub const METRICS: &[Metric] = &[
         name: "kl/reference",
         unit: "nats per token",
         when: "sampled completions, with `train.track_reference` or where the objective needs the reference",
-        meaning: "The mean of `k3(policy, reference)` over the step's tokens, before the update.",
+        meaning: "The mean of `k3(policy, reference)` over the step's tokens, before the update: without bias the KL divergence of \
+             the policy from the reference where the policy itself sampled them, and of no two of them where an earlier one did.",
     },
     Metric {
         name: "clip/fraction",
@@ -459,6 +458,18 @@ pub const METRICS: &[Metric] = &[
         unit: "1",
         when: "bolt",
         meaning: "The logarithm of the estimate of the partition function, `log((1/G) sum exp(r/beta))`.",
+    },
+    Metric {
+        name: "target/partition_error_low",
+        unit: "nats",
+        when: "bolt",
+        meaning: "The partition error: the least by which that estimate can differ from `log Z`.",
+    },
+    Metric {
+        name: "target/partition_error_high",
+        unit: "nats",
+        when: "bolt",
+        meaning: "The most by which it can differ.",
     },
     Metric {
         name: "coverage/distinct_answers",

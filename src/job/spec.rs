@@ -72,6 +72,10 @@ pub struct DatasetSpec {
     /// How often each row comes in a job that samples what it trains on.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub sampling: RowSampling,
+    /// Train on so many of the rows, which the seed chooses at random; by default on all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 134_217_728))]
+    pub rows: Option<u64>,
 }
 
 /// Left out of the resolved spec, whose digests are older than the field.
@@ -288,6 +292,20 @@ pub struct RolloutSpec<R = String> {
     /// Fill a share of every step from a stored rollout set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixSpec<R>>,
+    /// Train on rewards that say nothing of the completions, as a control run of a job does. Evaluations have the
+    /// verifier's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<RewardControl>,
+}
+
+/// What stands in the place of the rewards of a control run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RewardControl {
+    /// The completions of a prompt have exchanged their rewards at random.
+    ShuffledRewards,
+    /// 0 or 1, each with a chance of one half.
+    RandomRewards,
 }
 
 const USUAL_SAMPLE: u32 = 64;
@@ -306,6 +324,7 @@ impl<R> Default for RolloutSpec<R> {
             from: None,
             from_another_model: false,
             mix: None,
+            control: None,
         }
     }
 }
@@ -338,6 +357,7 @@ impl RolloutSpec {
             from: self.from.and(set),
             from_another_model: self.from_another_model,
             mix: self.mix.zip(set).map(|(mix, rollout_set)| MixSpec { rollout_set, share: mix.share }),
+            control: self.control,
         }
     }
 }
@@ -352,6 +372,7 @@ impl RolloutSpec<RolloutSetId> {
             from: self.from.map(|id| id.to_string()),
             from_another_model: self.from_another_model,
             mix: self.mix.as_ref().map(|mix| MixSpec { rollout_set: mix.rollout_set.to_string(), share: mix.share }),
+            control: self.control,
         }
     }
 }
@@ -429,6 +450,11 @@ impl RolloutSpec {
             "mix",
             "needs at least 2 `train.prompts_per_step`, one of each kind",
         );
+        fields.require(
+            r.control.is_none() || !r.keep,
+            "keep",
+            "would store completions with rewards that are not the verifier's; a control run keeps none",
+        );
         fields.finish()
     }
 }
@@ -453,7 +479,7 @@ impl DatasetSpec {
     /// Rows by their names, and how they become prompts.
     pub fn of(train: String, eval: Option<String>, prompt: PromptSpec) -> Self {
         let PromptSpec { format, system, template, chat_template, thinking, max_prompt_tokens, train_on } = prompt;
-        let Curriculum { order, difficulty_column, sampling } = Curriculum::default();
+        let Curriculum { order, difficulty_column, sampling, rows } = Curriculum::default();
         Self {
             train,
             eval,
@@ -467,17 +493,23 @@ impl DatasetSpec {
             order,
             difficulty_column,
             sampling,
+            rows,
         }
     }
 
     /// The same rows in another order.
     pub fn in_order(self, curriculum: Curriculum) -> Self {
-        let Curriculum { order, difficulty_column, sampling } = curriculum;
-        Self { order, difficulty_column, sampling, ..self }
+        let Curriculum { order, difficulty_column, sampling, rows } = curriculum;
+        Self { order, difficulty_column, sampling, rows, ..self }
     }
 
     pub fn curriculum(&self) -> Curriculum {
-        Curriculum { order: self.order, difficulty_column: self.difficulty_column.clone(), sampling: self.sampling }
+        Curriculum {
+            order: self.order,
+            difficulty_column: self.difficulty_column.clone(),
+            sampling: self.sampling,
+            rows: self.rows,
+        }
     }
 
     pub fn prompt(&self) -> PromptSpec {

@@ -52,7 +52,14 @@ pub struct Config {
     pub normalization: Normalization,
     pub zero_spread: ZeroSpread,
     pub weights: Weights,
+    /// Held-out prompts (`dataset.eval`) whose completions the policy that samples a round samples too, so that `gaps` say how
+    /// far the trained one is from the target on what it was not trained on.
+    #[schemars(range(max = MAX_HELD_OUT))]
+    pub held_out_prompts: u32,
 }
+
+/// They are sampled and computed once more in every round.
+const MAX_HELD_OUT: u32 = 512;
 
 impl Default for Config {
     fn default() -> Self {
@@ -65,6 +72,7 @@ impl Default for Config {
             normalization: Normalization::Sequence,
             zero_spread: ZeroSpread::Keep,
             weights: Weights::Group,
+            held_out_prompts: 0,
         }
     }
 }
@@ -140,6 +148,12 @@ impl Settings for Config {
             "final_beta",
             "is the last round's, and there is one round, whose temperature `beta` is; ask for more `rounds`",
         );
+        fields.require(
+            self.held_out_prompts == 0 || self.target_beta(0).is_some(),
+            "held_out_prompts",
+            "must be 0 with `reference` \"initial\" and several rounds, whose completions are not samples of what their target \
+             tilts",
+        );
         fields.finish()
     }
 
@@ -182,6 +196,10 @@ impl Settings for Config {
     fn target_beta(&self, round: u64) -> Option<f64> {
         // Later completions are not samples of an initial reference, so that they do not measure its target.
         (self.reference == Reference::Previous || self.rounds == 1).then(|| self.beta_of(round))
+    }
+
+    fn held_out_prompts(&self) -> u32 {
+        self.held_out_prompts
     }
 }
 

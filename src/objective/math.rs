@@ -16,6 +16,12 @@ pub fn population_std(values: &[f64]) -> f64 {
     mean(&values.iter().map(|v| (v - center) * (v - center)).collect::<Vec<_>>()).sqrt()
 }
 
+/// The standard error of the mean of independent values; none for fewer than two.
+pub fn mean_error(values: &[f64]) -> Option<f64> {
+    let others = (values.len() > 1).then(|| (values.len() - 1) as f64)?;
+    Some(population_std(values) / others.sqrt())
+}
+
 /// Whether all rewards of a group are the same, so that the group says nothing about better and worse.
 pub fn is_zero_spread(rewards: &[f64]) -> bool {
     rewards.iter().all(|r| *r == rewards[0])

@@ -12,6 +12,7 @@ pub mod advice;
 pub mod bolt;
 pub mod fade;
 pub mod frontier;
+pub mod gaps;
 pub mod grpo;
 pub mod math;
 pub mod p3o;
@@ -358,6 +359,11 @@ pub trait Settings {
         None
     }
 
+    /// Held-out prompts on whose completions gaps are measured too.
+    fn held_out_prompts(&self) -> u32 {
+        0
+    }
+
     /// Variants whose gradient should be compared before the first step, and maybe later again.
     fn variance_probe(&self, _train: &TrainSpec) -> Option<VarianceProbe> {
         None
@@ -465,6 +471,11 @@ impl Config {
     /// See [`Settings::target_beta`].
     pub fn target_beta(&self, round: u64) -> Option<f64> {
         self.settings().target_beta(round)
+    }
+
+    /// See [`Settings::held_out_prompts`].
+    pub fn held_out_prompts(&self) -> u32 {
+        self.settings().held_out_prompts()
     }
 
     /// See [`Settings::variance_probe`].

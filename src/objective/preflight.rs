@@ -102,7 +102,7 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
         hotter: samples && s.temperature > 1.0,
         from_another_model: spec.rollouts.from_another_model,
     };
-    let is_elsewhere = job.reused || !samples || job.shifted || spec.rollouts.mix.is_some();
+    let is_elsewhere = job.reused || !samples || job.shifted || job.truncated || spec.rollouts.mix.is_some();
     let is_scheduled = matches!(objective.estimator(), Some(Estimator::Scheduled(_)));
     let stale = (is_scheduled && is_elsewhere).then_some(STALE);
     let warnings = config.warnings(&job).into_iter().chain(stale);
@@ -185,6 +185,10 @@ mod tests {
             assert_eq!(codes(json!({"type": "p3o", "advantage": {"fade": {}}}), other.clone()), ["off_policy"]);
             assert_eq!(codes(json!({"type": "p3o"}), other), Vec::<&str>::new());
         }
+        // What a part of the distribution was sampled from is not the policy's own, whose averages they would have to be.
+        let narrow = json!({"sampling": {"top_p": 0.9}});
+        let (plain, scheduled) = (json!({"type": "p3o"}), json!({"type": "p3o", "advantage": {"fade": {}}}));
+        assert_eq!(codes(scheduled, narrow.clone()).len(), codes(plain, narrow).len() + 1);
         for narrowed in [json!({"weights": "int8"}), json!({"cache": "bf16"})] {
             let quick = || json!({"sampling": narrowed});
             assert_eq!(codes(json!({"type": "bolt"}), quick()), ["reference_changed"]);

@@ -90,13 +90,13 @@ const LINES: &[Line] = &[
     ),
     (
         "mis",
-        "",
+        "IcePop, Ling team, 2025",
         "Masked importance sampling by token: those whose ratio is above the cap do not count.",
         r#"{"objective": {"type": "policy_gradient", "advantage": "group_std", "correction": "masked"}}"#,
     ),
     (
         "sequence_mis",
-        "",
+        "arXiv 2510.26788",
         "Masked importance sampling by completion.",
         r#"{"objective": {"type": "policy_gradient", "advantage": "group_std", "correction": "masked",
             "ratio": "sequence"}}"#,

@@ -80,7 +80,7 @@ impl RolloutSetSpec {
         fields.require(
             spec.dataset.curriculum() == Curriculum::default(),
             "dataset",
-            "has `order` and `sampling` for jobs that train only; rows to sample for are drawn in random order",
+            "has `order`, `sampling` and `rows` for jobs that train only; rows to sample for are drawn in random order",
         );
         field::all([
             Err(outside),

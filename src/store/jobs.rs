@@ -128,6 +128,8 @@ pub struct JobFilter {
     pub objective: Option<String>,
     /// The model or checkpoint that it starts from or measures.
     pub model: Option<String>,
+    /// The job whose spec was changed to its own.
+    pub forked_from: Option<String>,
     /// Somewhere in the name, in upper or lower case, or at the begin of the id.
     pub text: Option<String>,
     /// Not earlier.
@@ -169,6 +171,9 @@ fn listing(project: &str, filter: &JobFilter, page: &Page) -> Statement {
     if let Some(model) = &filter.model {
         query.push(" and exists (select 1 from job_input where job_id = job.id and role = 'model' and id = ");
         query.bind(model).push(")");
+    }
+    if let Some(source) = &filter.forked_from {
+        query.push(" and job.forked_from = ").bind(source);
     }
     if let Some(text) = &filter.text {
         query.push(" and (instr(lower(job.name), lower(").bind(text).push(")) > 0 or instr(job.id, ");
@@ -353,6 +358,7 @@ mod tests {
         let pairs = [("run", "17"), ("team", "a")].map(|(key, value)| (key.to_owned(), value.to_owned()));
         let metadata = MetadataFilter::Pairs(pairs.into());
         let with_pairs = JobFilter { metadata, kind: Some(JobKind::Train), ..JobFilter::default() };
+        let forks = JobFilter { forked_from: Some(String::from("job_1")), ..JobFilter::default() };
         let named = JobFilter { text: Some(String::from("sums")), ..JobFilter::default() };
         let listings = [
             (&every, &newest, "job USING COVERING INDEX job_project (project=? AND id<?)"),
@@ -366,6 +372,7 @@ mod tests {
                 &oldest,
                 "pair USING COVERING INDEX job_metadata_pair (project=? AND key=? AND value=? AND job_id>?)",
             ),
+            (&forks, &newest, "job USING COVERING INDEX job_fork (project=? AND forked_from=? AND id<?)"),
             (&named, &newest, "job USING COVERING INDEX job_label (project=? AND id<?)"),
         ];
         for (filter, page, index) in listings {

@@ -81,6 +81,7 @@ migrations! {
     "0050_programs",
     "0051_wide_jobs",
     "0052_suites_after_jobs",
+    "0053_forks",
 }
 
 /// What sqlx calls this database.

@@ -141,7 +141,10 @@ impl Stock<'_> {
             Some(set) => Some(self.rollout_set(*set).await?),
             None => None,
         };
-        let train = self.dataset(training.rows, Split::Train).await?;
+        let mut train = self.dataset(training.rows, Split::Train).await?;
+        if let Some(count) = training.curriculum.rows {
+            train = engine::chosen_rows(train, count, claim.spec.common.seed);
+        }
         let eval = match training.held_out {
             None => None,
             Some(rows) => Some(self.dataset(rows, Split::Eval).await?),

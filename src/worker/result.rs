@@ -146,6 +146,7 @@ mod tests {
             reward_mean: 0.0,
             tokens_mean: 0.0,
             truncated: 0.0,
+            passed: Vec::new(),
         };
         result.note(&EventBody::Evaluation(EvaluationFound::Policy(found)));
         assert_eq!(result.take_score(9), None);

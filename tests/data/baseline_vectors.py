@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reference values of the published baselines that `policy_gradient`, `grpo`, `p3o` and `vopd` can be set to, in float64, from the
-formulas of their papers and with nothing of Anneal. Gradients are central differences of the loss.
+"""Reference values of the published baselines and ablations that `policy_gradient`, `grpo`, `p3o`, `bolt` and `vopd` can be set to,
+in float64, from the formulas of their papers and with nothing of Anneal. Gradients are central differences of the loss.
 
     python3 tests/data/baseline_vectors.py > tests/data/baseline_vectors.json
 """
@@ -8,6 +8,7 @@ formulas of their papers and with nothing of Anneal. Gradients are central diffe
 import json
 import math
 import random
+from itertools import combinations
 
 PROMPTS, SIZE, POSITIONS, VOCABULARY = 3, 3, 4, 5
 COMPLETIONS = PROMPTS * SIZE
@@ -64,6 +65,37 @@ def std(values):
     return math.sqrt(mean([(x - center) ** 2 for x in values]))
 
 
+def pass_at_k(group, k):
+    """The gradient of the largest of k rewards, from all subsets of the others (arXiv 2505.15201), less a baseline in which the
+    completion has no part."""
+    found = []
+    for i, own in enumerate(group):
+        others = group[:i] + group[i + 1 :]
+        gains = [max(own, *subset, 0.0) - max(*subset, 0.0, 0.0) for subset in combinations(others, k - 1)]
+        ranked = [sorted(subset, reverse=True) + [0.0] for subset in combinations(others, k)]
+        found.append(k * mean(gains) - (mean([top[0] - top[1] for top in ranked]) if ranked else 0.0))
+    return found
+
+
+def log_mean_exp(group, tau):
+    """The gradient of log mean exp(tau r) by the completions' log-probabilities, divided by tau."""
+    center = mean([math.exp(tau * r) for r in group])
+    return [(math.exp(tau * r) / center - 1.0) / tau for r in group]
+
+
+def power(group, alpha):
+    return [(1.0 - mean(group)) ** (alpha - 1.0) * (r - mean(group)) for r in group]
+
+
+def asym(group, delta):
+    return [(r - mean(group)) / (delta if r < mean(group) else 1.0) for r in group]
+
+
+def focal(group, alpha, delta):
+    """FADE's weights at one moment of its schedule (arXiv 2607.01490)."""
+    return [(1.0 - mean(group)) ** (alpha - 1.0) * a for a in asym(group, delta)]
+
+
 def advantages(kind, step):
     """One per completion."""
     if kind == "rloo":
@@ -79,6 +111,11 @@ def advantages(kind, step):
     if kind == "mean_batch_std":
         centered = advantages("mean", step)
         return [a / (std(centered) + 1e-6) for a in centered]
+    if isinstance(kind, dict):
+        (name, settings), = kind.items()
+        of_group = {"pass_at_k": pass_at_k, "log_mean_exp": log_mean_exp, "power": power, "asym": asym, "focal": focal}[name]
+        groups = [step.rewards[first : first + SIZE] for first in range(0, COMPLETIONS, SIZE)]
+        return [a for group in groups for a in of_group(group, **settings)]
     raise ValueError(kind)
 
 
@@ -92,6 +129,10 @@ def log_ratios(kind, step, policy):
     if kind == "sequence_mean":
         return [[mean(row)] * len(row) for row in of_tokens]
     raise ValueError(kind)
+
+
+def k3(difference):
+    return difference + math.exp(max(-10.0, min(10.0, -difference))) - 1.0
 
 
 def loss_of(spec, step, credit, frozen):
@@ -128,8 +169,7 @@ def loss_of(spec, step, credit, frozen):
                     term = -min(rho * credit[i], min(max(rho, 1 - low), 1 + high) * credit[i])
                 else:
                     term = -weight(still[i][t]) * credit[i] * l
-                difference = l - step.reference[i][t]
-                term += spec.get("kl_coef", 0.0) * (difference + math.exp(max(-10.0, min(10.0, -difference))) - 1.0)
+                term += spec.get("kl_coef", 0.0) * k3(l - step.reference[i][t])
                 row.append(term - spec.get("entropy_coef", 0.0) * entropies[i][t])
             terms.append(row)
         if aggregation == "token_mean":
@@ -172,11 +212,40 @@ def p3o_loss(spec, step, credit, frozen):
         for i, own in enumerate(policy):
             for t, l in enumerate(own):
                 difference = l - step.behavior[i][t]
-                k3 = difference + math.exp(max(-10.0, min(10.0, -difference))) - 1.0
-                total += spec.get("behavior_coef", 1.0) * (1 - ess) * k3 - min(ratios[at], ess) * credit[i] * l
+                rho = math.exp(difference)
+                importance = spec.get("kl_estimator") == "importance"
+                penalty = rho * difference - rho + 1.0 if importance else k3(difference)
+                total += spec.get("behavior_coef", 1.0) * (1 - ess) * penalty - min(ratios[at], ess) * credit[i] * l
+                total += spec.get("kl_coef", 0.0) * k3(l - step.reference[i][t])
                 total -= spec.get("entropy_coef", 0.0) * entropies[i][t]
                 at += 1
         return total / at
+
+    return loss
+
+
+def bolt_weights(spec, step):
+    """What the paper (arXiv 2605.02469) compares its weights with."""
+    beta, kind = spec["beta"], spec["weights"]
+    raw = [math.exp(r / beta) for r in step.rewards]
+    if kind == "group":
+        return [w / mean([math.exp(r / beta) for r in step.group(i)]) for i, w in enumerate(raw)]
+    if kind == "step":
+        return [w / mean(raw) for w in raw]
+    if kind == "raw":
+        return raw
+    if kind == "advantage":
+        return [math.exp((r - mean(step.group(i))) / beta) for i, r in enumerate(step.rewards)]
+    return [1.0 if r >= kind["threshold"] else 0.0 for r in step.rewards]
+
+
+def bolt_loss(spec, step, credit, _):
+    """Weighted imitation."""
+
+    def loss(logits):
+        policy, _ = step.policy(logits)
+        total = -sum(w * sum(own) for w, own in zip(credit, policy))
+        return total / (sum(map(len, policy)) if spec.get("normalization") == "token" else COMPLETIONS)
 
     return loss
 
@@ -237,6 +306,23 @@ CASES = [
     # Decoupled PPO (2110.00641), also as AReaL weighs it (2505.24298)
     ("policy_gradient", {"advantage": "group_std", "correction": "decoupled", "cap": 1.1, "clip_low": 0.1, "clip_high": 0.15}),
     ("policy_gradient", {"advantage": "mean", "correction": "decoupled", "cap": 5.0, "aggregation": "sequence_mean", "kl_coef": 0.05}),
+    # P3O with an unbiased penalty, and held near the start (2605.12380)
+    ("p3o", {"kl_estimator": "importance"}),
+    ("p3o", {"kl_coef": 0.1}),
+    # Pass@k and the largest of k (2505.15201), of which two of the groups have graded rewards or none that differ
+    ("policy_gradient", {"advantage": {"pass_at_k": {"k": 2}}}),
+    ("policy_gradient", {"advantage": {"pass_at_k": {"k": 3}}, "correction": "clip"}),
+    # FADE's table of fixed weights (2607.01490)
+    ("policy_gradient", {"advantage": {"log_mean_exp": {"tau": 2.0}}}),
+    ("policy_gradient", {"advantage": {"power": {"alpha": 2.5}}}),
+    ("policy_gradient", {"advantage": {"asym": {"delta": 0.4}}}),
+    ("policy_gradient", {"advantage": {"focal": {"alpha": 2.0, "delta": 0.5}}, "correction": "clip"}),
+    # BOLT's ablation of its weights (2605.02469)
+    ("bolt", {"beta": 0.4, "weights": "group"}),
+    ("bolt", {"beta": 0.4, "weights": "step"}),
+    ("bolt", {"beta": 0.4, "weights": "raw", "normalization": "token"}),
+    ("bolt", {"beta": 0.4, "weights": "advantage"}),
+    ("bolt", {"beta": 0.4, "weights": {"threshold": 0.5}}),
 ]
 
 
@@ -245,6 +331,8 @@ def case(number, objective, spec):
     updates = 1 if objective == "vopd" else 2
     if objective == "p3o":
         credit, build = p3o_credit(step), p3o_loss
+    elif objective == "bolt":
+        credit, build = bolt_weights(spec, step), bolt_loss
     elif objective == "vopd":
         credit, build = [0.0] * COMPLETIONS, vopd_loss
     else:

@@ -267,6 +267,7 @@ mod tests {
             passed,
             unparsable: 0,
             majority: Some(f64::from(u32::from(passed > 2))),
+            majority_at: Default::default(),
             distinct_answers: Some(1),
             reward_sum: f64::from(passed),
             tokens: 8,

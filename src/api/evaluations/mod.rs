@@ -72,6 +72,9 @@ pub struct EvaluationResult {
     /// maj@k for k = `samples`: the share of prompts whose most frequent answer passes, a tie being decided by lot. Null where
     /// completions have no answers, and in evaluations that are older than it.
     pub majority: Option<PassRate>,
+    /// maj@k for each k of `pass_at`: of each prompt the mean over 1000 draws of k of its completions. Empty where `majority` is
+    /// null.
+    pub majority_at: Vec<PassRate>,
     /// Distinct answers as a share of the completions.
     pub distinct_answers: Option<f64>,
     /// Mean reward of all completions.
@@ -115,6 +118,7 @@ impl From<EvaluationSummary> for EvaluationResult {
             unparsable: summary.unparsable,
             pass_at: summary.pass_at.into_iter().map(PassRate::from).collect(),
             majority: summary.majority.map(PassRate::from),
+            majority_at: summary.majority_at.into_iter().map(PassRate::from).collect(),
             distinct_answers: summary.distinct_answers,
             reward_mean: summary.reward_mean,
             tokens_mean: summary.tokens_mean,

@@ -23,12 +23,16 @@ pub struct CreateJob {
     /// also makes prompts of the first 1000 rows of each data set and says what the job will need.
     #[param(inline)]
     dry_run: Option<DryRun>,
+    /// Where a job of this project has succeeded whose resolved spec is the same (model, data, verifier, objective, every
+    /// default and the seed) and that this version of the program has done, answer with that one, and make none.
+    reuse: Option<bool>,
 }
 
 /// Submit a job
 ///
 /// Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header the same
-/// request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
+/// request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made. An answer that a job of
+/// before gives has the header `Idempotent-Replayed`.
 #[utoipa::path(
     post,
     path = "/v1/jobs",
@@ -64,6 +68,12 @@ pub async fn create_job(
     if let Some(dry_run) = params.dry_run {
         return Ok(Json(preflight(&app.store, resolved, dry_run).await?).into_response());
     }
-    let submitted = app.store.submit_job(resolved.into_job(), key, clock::now()).await?;
+    let job = resolved.into_job();
+    if params.reuse == Some(true)
+        && let Some(done) = app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await?
+    {
+        return Ok(idempotency::created(Job::from(app.store.job(done).await?), true));
+    }
+    let submitted = app.store.submit_job(job, key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
 }

@@ -36,6 +36,16 @@ pub async fn check(
     if spec.dataset.order != RowOrder::Shuffled && stored {
         errors.push(wrong("order", "stored completions are trained on in random order; leave it out"));
     }
+    if spec.dataset.rows.is_some() && stored {
+        errors.push(wrong("rows", "stored completions are trained on, whatever their rows are; leave it out"));
+    }
+    let there_are = rows.count(Split::Train);
+    if let (Some(wanted), Some(count)) = (spec.dataset.rows, there_are)
+        && wanted > count
+    {
+        let detail = format!("there are {count} rows to train on; ask for no more, or leave it out for all of them");
+        errors.push(FieldError::new("/dataset/rows", "out_of_range", detail));
+    }
     if let (RowOrder::EasyFirst, Some(column), []) =
         (spec.dataset.order, &spec.dataset.difficulty_column, errors.as_slice())
     {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::Job;
+use super::control::{self, Control};
 use super::resolve::resolve;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
@@ -38,12 +39,15 @@ pub struct ForkJob {
     #[serde(default)]
     #[schema(example = "checkpoint")]
     from: Option<String>,
+    /// Make it a control run of this job, with which the job's report compares it.
+    #[serde(default)]
+    control: Option<Control>,
 }
 
 /// Fork a job
 ///
-/// Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the operations of
-/// `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into that spec. With an
+/// Submits a new job with the spec of this one, changed: `name`, `from` and `control` are put in first, then the operations
+/// of `patch` are applied in their order. A `control` run is called after what it is, and has it in its metadata. Pointers of errors about the resulting spec are pointers into that spec. With an
 /// `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
 #[utoipa::path(
     post,
@@ -58,7 +62,7 @@ pub struct ForkJob {
         (status = 201, description = "Queued", body = Job),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 409, description = "The job trains nothing (`not_a_training_job`), or has made no model yet (`no_checkpoint`)", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "The job trains nothing (`not_a_training_job`), has made no model yet (`no_checkpoint`), or trains on rows that nothing was filtered out of (`not_filtered`)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body", body = ProblemBody, content_type = "application/problem+json"),
         (status = 507, description = "The disk is full", body = ProblemBody, content_type = "application/problem+json"),
@@ -74,8 +78,12 @@ pub async fn fork_job(
     if let Some(job) = app.store.submitted_before(key.as_ref(), clock::now()).await? {
         return Ok(idempotency::created(Job::from(job), true));
     }
-    let fork = ForkJob::parse(&body)?;
-    let spec = fork.spec(&app.store.job(id).await?)?;
+    let (fork, source) = (ForkJob::parse(&body)?, app.store.job(id).await?);
+    let controlled = match fork.control {
+        Some(control) => control::controlled(&app.store, control, &source).await?,
+        None => source.spec.clone(),
+    };
+    let spec = fork.spec(&source, controlled)?;
     let resolved = resolve(&app, Pull::Begin, spec).await?;
     let submitted = app.store.submit_derived(resolved.into_job(), Origin::Fork(id), key, clock::now()).await?;
     Ok(idempotency::created(Job::from(submitted.job), submitted.replayed))
@@ -91,13 +99,12 @@ impl ForkJob {
         read(body)
     }
 
-    /// The spec to submit.
-    fn spec(self, row: &JobRow) -> Result<Value, Problem> {
+    /// The spec to submit, of a job and its spec as far as it is changed already.
+    fn spec(self, row: &JobRow, mut spec: Value) -> Result<Value, Problem> {
         if row.work().kind() != JobKind::Train {
             let detail = "the job trains nothing; only training jobs can be forked";
             return Err(Problem::new(StatusCode::CONFLICT, "not_a_training_job", detail));
         }
-        let mut spec = row.spec.clone();
         if let Some(model) = start(self.from.as_deref(), row)? {
             spec["model"] = model;
         }

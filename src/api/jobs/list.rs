@@ -27,6 +27,9 @@ pub struct ListJobs {
     /// Only jobs that start from this model or checkpoint, or measure it.
     #[param(max_length = 200, example = "builtin:arith-tiny")]
     model: Option<String>,
+    /// Only forks of this job.
+    #[param(max_length = 80)]
+    forked_from: Option<String>,
     /// Only jobs with this text in their names, in upper or lower case, or at the begin of their ids.
     #[param(max_length = 200)]
     q: Option<String>,
@@ -50,6 +53,7 @@ impl ListJobs {
             kind: word("kind", self.kind)?,
             objective,
             model: self.model,
+            forked_from: self.forked_from,
             text: self.q.filter(|text| !text.is_empty()),
             created_after: self.created_after.map(Timestamp::of_unix_seconds),
             created_before: self.created_before.map(Timestamp::of_unix_seconds),

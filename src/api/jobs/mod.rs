@@ -4,6 +4,7 @@ mod adapter;
 pub mod attempts;
 pub mod cancel;
 pub mod checkpoints;
+mod control;
 pub mod create;
 mod curriculum;
 pub mod delete;
@@ -201,6 +202,9 @@ impl Job {
     fn in_short(mut self) -> Self {
         if let Some(result) = self.result.as_mut().and_then(Value::as_object_mut) {
             result.shift_remove("report");
+            if let Some(after) = result.get_mut("after").and_then(Value::as_object_mut) {
+                after.shift_remove("passed");
+            }
         }
         self
     }

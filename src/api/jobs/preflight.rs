@@ -312,13 +312,14 @@ fn plan(resolution: &Resolution, checked: Checked, leakage: Option<Leakage>) -> 
     let (plan, needs) = (objective.plan(), objective.needs());
     let samples = !needs.completions && spec.rollouts.from.is_none();
     let fresh = if samples { plan.prompts_before(plan.rounds, &spec.train, &spec.rollouts) } else { 0 };
+    let held_out = plan.rounds * u64::from(spec.objective.held_out_prompts());
     let Checked { rows: rows_checked, longest: longest_prompt_tokens } = checked;
     let need = resolution.memory(Some(longest_prompt_tokens));
     let MemoryNeed { program, model, base, copies, training, sampling, loading } = need;
     Plan {
         rounds: if samples { plan.rounds } else { 0 },
         group_size: plan.group_size,
-        completions: fresh * u64::from(plan.group_size),
+        completions: (fresh + held_out) * u64::from(plan.group_size),
         parameters: resolution.parameters,
         memory_bytes: need.total(),
         memory: Memory { program, model, base, copies, training, sampling, loading },

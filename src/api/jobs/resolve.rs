@@ -83,7 +83,7 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     }
     let rows = found.as_ref().map(FoundRows::reference);
     let held_out = held_out_rows(store, &spec, found.as_ref(), scoring.config.as_ref(), &mut errors).await?;
-    errors.extend(unmeasured_gate(&spec, held_out));
+    errors.extend(lacking(&spec, objective.as_ref(), held_out, scoring.config.is_some()));
     if spec.require_audit {
         errors.extend(unaudited(store, scoring.config.as_ref(), rows).await?);
     }
@@ -109,8 +109,7 @@ pub async fn resolve(app: &App, pull: Pull, submitted: Value) -> Result<Resoluti
     };
     let shape = resources::shape(&model.files).await?.map_err(|error| Problem::invalid(vec![error]))?;
     let kept = Kept { adapter: adapter.as_ref(), teacher: teacher.as_ref(), model: &model.reference };
-    let group = objective.build(&spec.train).plan().group_size;
-    let beside = beside(&spec, (needs, group), held_out.is_some(), kept);
+    let beside = beside(&spec, &objective, held_out.is_some(), kept);
     let estimate = Estimate { shape, beside, machine: resources::machine(store).await? };
     errors.extend(without_experts(&spec, &estimate.shape));
     errors.extend(on_cpu_only(&spec, &estimate.machine));
@@ -192,11 +191,14 @@ struct Kept<'a> {
     model: &'a ModelRef,
 }
 
-fn beside(spec: &JobSpec, (needs, group): (Needs, u32), evaluates: bool, kept: Kept<'_>) -> Beside {
+fn beside(spec: &JobSpec, objective: &objective::Config, evaluates: bool, kept: Kept<'_>) -> Beside {
     let Kept { adapter, teacher, model } = kept;
+    let built = objective.build(&spec.train);
+    let (needs, group) = (built.needs(), built.plan().group_size);
     let trains_on_fresh = !needs.completions && spec.rollouts.from.is_none();
+    let samples_groups = trains_on_fresh || objective.held_out_prompts() > 0;
     // Small groups have more prompts.
-    let groups = [trains_on_fresh.then_some(group), evaluates.then_some(spec.eval.samples)];
+    let groups = [samples_groups.then_some(group), evaluates.then_some(spec.eval.samples)];
     let group = groups.into_iter().flatten().min();
     let prompt_tokens = spec.dataset.max_prompt_tokens.map_or(PROMPT_TOKENS, |most| PROMPT_TOKENS.min(most.into()));
     // An adapter's teacher may be the model that it is beside.
@@ -276,10 +278,14 @@ fn without_experts(spec: &JobSpec, shape: &Shape) -> Option<FieldError> {
 }
 
 /// What is asked for and only the CPU computes, where jobs run on GPUs.
-fn on_cpu_only(spec: &JobSpec, machine: &Machine) -> Option<FieldError> {
-    let asked = spec.optimizer.masters == Masters::Bf16 && *machine == Machine::CUDA;
-    let detail = "weights are trained in bf16 on the CPU only, and the jobs of this server run on GPUs; leave it out";
-    asked.then(|| FieldError::new("/optimizer/masters", "cpu_only", detail))
+fn on_cpu_only(spec: &JobSpec, machine: &Machine) -> Vec<FieldError> {
+    const THERE: &str = "on the CPU only, and the jobs of this server run on GPUs; leave it out";
+    let asked = [
+        (spec.optimizer.masters == Masters::Bf16, "/optimizer/masters", "weights are trained in bf16"),
+        (spec.sampling.weights.is_some(), "/sampling/weights", "other weights than those that are trained sample"),
+    ];
+    let on_gpus = asked.into_iter().filter(|(is_asked, ..)| *is_asked && *machine == Machine::CUDA);
+    on_gpus.map(|(_, pointer, what)| FieldError::new(pointer, "cpu_only", format!("{what} {THERE}"))).collect()
 }
 
 /// Why the verifier is not to be trusted on these rows, by its last audit.
@@ -309,6 +315,47 @@ async fn unaudited(
         ),
     };
     Ok(Some(FieldError::new(POINTER, "not_audited", detail)))
+}
+
+/// What a spec asks for that needs what it has not.
+fn lacking(
+    spec: &JobSpec,
+    objective: Option<&objective::Config>,
+    held_out: Option<RowsRef>,
+    judges: bool,
+) -> Vec<FieldError> {
+    let of_objective = objective
+        .map(|objective| [without_held_out(spec, objective, held_out, judges), without_rewards(spec, objective)]);
+    let all = [unmeasured_gate(spec, held_out)].into_iter().chain(of_objective.into_iter().flatten());
+    all.flatten().collect()
+}
+
+/// Other rewards in the place of those that are learnt from need some.
+fn without_rewards(spec: &JobSpec, objective: &objective::Config) -> Option<FieldError> {
+    let detail =
+        "the objective learns from no rewards, so that there are none to put others in the place of; leave it out";
+    let lacks = spec.rollouts.control.is_some() && !objective.build(&spec.train).needs().verifier;
+    lacks.then(|| FieldError::new("/rollouts/control", "invalid_value", detail))
+}
+
+/// What is to be measured on completions of held-out prompts needs prompts, verdicts, and the policy that sampled the others.
+fn without_held_out(
+    spec: &JobSpec,
+    objective: &objective::Config,
+    held_out: Option<RowsRef>,
+    judges: bool,
+) -> Option<FieldError> {
+    let detail = if held_out.is_none() && spec.dataset.eval.is_none() {
+        "there are no held-out prompts; add `dataset.eval`"
+    } else if !judges {
+        "nothing judges their completions; add a `verifier`"
+    } else if spec.rollouts.from.is_some() && !spec.sampling.is_whole() {
+        "their completions are to be of the policy that sampled the set, whose distribution other settings of `sampling` change"
+    } else {
+        return None;
+    };
+    let wants = objective.held_out_prompts() > 0;
+    wants.then(|| FieldError::new("/objective/held_out_prompts", "not_evaluated", detail))
 }
 
 /// A gate judges evaluations, so that there must be some.

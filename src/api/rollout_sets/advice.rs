@@ -18,11 +18,11 @@ use crate::api::resolve;
 use crate::api::scan::scan;
 use crate::api::teacher;
 use crate::job::rollout_set::GROUPS_FILE;
-use crate::job::{FieldError, RolloutSetId, RolloutSummary};
+use crate::job::{FieldError, JobKind, JobStatus, RolloutSetId, RolloutSummary};
 use crate::objective::advice::{self, Advice, Recorded};
 use crate::objective::frontier;
 use crate::spec::Work;
-use crate::store::JobRow;
+use crate::store::{JobFilter, JobRow, Page, Store};
 
 /// What is known beside the set.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -79,7 +79,8 @@ pub async fn advice(
         Some(name) => Some(resolved_teacher(&app, &name, &student).await?),
         None => None,
     };
-    let recorded = recorded(&content.summary, &job);
+    let pace = training_pace(&app.store, &student).await?;
+    let recorded = Recorded { train_tokens_per_second: pace, ..recorded(&content.summary, &job) };
     let (place, file) = (app.store.place().clone(), content.artifact.file(GROUPS_FILE)?);
     let compute = move || {
         let groups = read_groups(place.read(&file)?)?;
@@ -114,5 +115,23 @@ fn recorded(summary: &RolloutSummary, job: &JobRow) -> Recorded {
         max_step: summary.max_step,
         whole_distribution: summary.whole_distribution,
         seconds_per_completion: samples.then(|| job.spent_milliseconds as f64 / 1e3 / rollouts),
+        train_tokens_per_second: None,
     }
+}
+
+/// Completion tokens a second that the newest job which has trained a model took.
+async fn training_pace(store: &Store, model: &str) -> Result<Option<f64>, Problem> {
+    const PACE: [&str; 2] = ["step/tokens", "time/step_seconds"];
+    let filter = JobFilter {
+        kind: Some(JobKind::Train),
+        status: Some(JobStatus::Succeeded),
+        model: Some(model.to_owned()),
+        ..JobFilter::default()
+    };
+    let newest = store.jobs(&filter, &Page { after: None, limit: 1, newest_first: true }).await?;
+    let Some(job) = newest.first() else { return Ok(None) };
+    let found = store.last_metrics(job.id, &PACE).await?;
+    let value = |wanted: &str| found.iter().find(|(name, ..)| name == wanted).map(|(.., value)| *value);
+    let pace = value(PACE[0]).zip(value(PACE[1])).map(|(tokens, seconds)| tokens / seconds);
+    Ok(pace.filter(|pace| *pace > 0.0 && pace.is_finite()))
 }

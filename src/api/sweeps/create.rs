@@ -20,7 +20,7 @@ use crate::clock;
 use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
-use crate::job::{FieldError, SweepId};
+use crate::job::{FieldError, JobId, SweepId};
 use crate::spec::Training;
 use crate::store::{NewSweep, NewTrial, Work};
 
@@ -68,7 +68,7 @@ pub struct CreateSweep {
     /// What all its jobs together may use of the devices.
     budget: Option<SweepBudget>,
     /// Where a finished job of this project has the same resolved spec and was made by this version of the program, it answers, and
-    /// nothing is done again.
+    /// nothing is done again. Trials of the sweep that come to the same are one job, but for sweeps with `halving`.
     #[serde(default)]
     reuse: bool,
 }
@@ -190,9 +190,11 @@ impl Plan {
         is_wanted: impl Fn(u32) -> bool,
     ) -> Result<Vec<NewTrial>, Problem> {
         let mut trials = Vec::with_capacity(self.configurations.len() * of.seeds.len());
+        let mut known = BTreeMap::new();
         for (at, seed) in of.seeds.iter().enumerate() {
             for (place, configuration) in (0_u32..).zip(&self.configurations).filter(|(place, _)| is_wanted(*place)) {
                 let work = self.work(app, &of.with_seed(configuration, at), *seed).await?;
+                let work = if self.reuse && self.halving.is_none() { once(&mut known, work) } else { work };
                 trials.push(NewTrial { configuration: place, seed: *seed, work });
             }
         }
@@ -220,7 +222,12 @@ impl Plan {
         spec["name"] = json!(called.chars().take(MOST_NAME).collect::<String>());
         let resolved = match resolve(app, Pull::Begin, spec).await {
             Ok(resolved) => resolved,
-            Err(problem) => return Err(invalid_trial(problem, configuration, seed)),
+            Err(problem) => {
+                let mut base = self.spec.clone();
+                base["seed"] = json!(seed);
+                let of_base = resolve(app, Pull::Describe, base).await.err().map(|problem| problem.errors);
+                return Err(invalid_trial(problem, configuration, seed, &of_base.unwrap_or_default()));
+            }
         };
         if let Some(halving) = &self.halving {
             let has_verifier = resolved.common.verifier.is_some();
@@ -230,6 +237,14 @@ impl Plan {
         let done = if self.reuse { app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await? } else { None };
         Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
     }
+}
+
+/// What a trial before has to do already is answered by its job.
+fn once(known: &mut BTreeMap<String, JobId>, work: Work) -> Work {
+    let Work::New(job) = work else { return work };
+    let (id, digest) = (job.id, job.spec_digest.clone());
+    let first = *known.entry(digest).or_insert(id);
+    if first == id { Work::New(job) } else { Work::Done(first) }
 }
 
 /// Refuses decisions at steps where a job has nothing to decide by.
@@ -287,8 +302,9 @@ fn make_room(spec: &mut Value, path: &str) {
     }
 }
 
-/// A problem with the spec of a trial, as one of the change that it comes from.
-fn invalid_trial(problem: Problem, configuration: &Configuration, seed: u64) -> Problem {
+/// A problem with the spec of a trial, as one of the change that it comes from: of the last one that touches the field, or else,
+/// where the spec without changes (`of_base`) has no such error, of the last one.
+fn invalid_trial(problem: Problem, configuration: &Configuration, seed: u64, of_base: &[FieldError]) -> Problem {
     if problem.errors.is_empty() {
         return problem;
     }
@@ -302,6 +318,8 @@ fn invalid_trial(problem: Problem, configuration: &Configuration, seed: u64) -> 
         };
         let at = configuration.patch.iter().enumerate().rev().find(|(_, operation)| touches(operation));
         let pointer = at.and_then(|(place, _)| configuration.pointers.get(place).cloned());
+        let was_there = of_base.iter().any(|other| (&other.pointer, other.code) == (&error.pointer, error.code));
+        let pointer = pointer.or_else(|| configuration.pointers.last().filter(|_| !was_there).cloned());
         let pointer = pointer.unwrap_or_else(|| format!("/spec{}", error.pointer));
         let detail = format!("{} (`{}`, seed {seed}, at `{}`)", error.detail, configuration.label, error.pointer);
         FieldError::new(pointer, error.code, detail)
@@ -330,9 +348,10 @@ mod tests {
         ];
         let pointers = vec![String::from("/grid/~1train~1steps/2"), String::from("/variants/0/patch/0")];
         let configuration = Configuration { label: String::from("a"), patch, pointers };
+        let base = ["/model", ""].map(|pointer| FieldError::new(pointer, "out_of_range", "no"));
         let of = |pointer: &str| {
             let problem = Problem::invalid(vec![FieldError::new(pointer, "out_of_range", "no")]);
-            let problem = invalid_trial(problem, &configuration, 3);
+            let problem = invalid_trial(problem, &configuration, 3, &base);
             (problem.code, problem.errors[0].pointer.clone(), problem.errors[0].detail.clone())
         };
         assert_eq!(of("/train/steps").1, "/grid/~1train~1steps/2");
@@ -342,5 +361,7 @@ mod tests {
         let (code, pointer, detail) = of("/model");
         assert_eq!((code, pointer.as_str()), ("invalid_trial", "/spec/model"));
         assert!(detail.contains("seed 3"), "{detail}");
+        // A change that breaks another field than it touches is named all the same.
+        assert_eq!(of("/rollouts/keep").1, "/variants/0/patch/0");
     }
 }

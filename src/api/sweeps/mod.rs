@@ -52,7 +52,8 @@ pub struct Sweep {
 #[derive(Debug, Serialize, ToSchema)]
 struct SweepCounts {
     trials: u64,
-    /// Their turn has not come, or has to come again: they wait at a step of `halving` for the others, or until there is more budget.
+    /// Their turn has not come, or has to come again: they wait at a step of `halving` for the others, until there is more budget, or
+    /// for the trial whose job answers them.
     waiting: u64,
     /// Queued or on a device.
     active: u64,
@@ -118,7 +119,7 @@ struct SweepTrial {
     status: &'static str,
     /// Optimizer steps taken.
     step: u64,
-    /// The job was there before the sweep, with the same resolved spec.
+    /// The job was there before the sweep, or is that of a trial before, with the same resolved spec.
     reused: bool,
     /// The last step of `halving` that it has reached, and its value there.
     rung_step: Option<u64>,

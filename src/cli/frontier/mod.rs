@@ -122,6 +122,7 @@ struct Row {
     second_moment: f64,
     target_success: f64,
     log_partition: f64,
+    partition_error_high: f64,
     support_price_low: f64,
     support_price_high: f64,
     support_price_good_turing: f64,
@@ -182,13 +183,14 @@ fn read(answer: &Value) -> anyhow::Result<Frontier> {
 /// A column: two lines of heading, and what a row shows.
 type Column = ([&'static str; 2], fn(&Row) -> String);
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     (["", "beta"], |row| number(row.beta)),
     (["ESS", "share"], |row| format!("{:.3}", row.ess_share)),
     (["ESS,", "compl."], |row| format!("{:.2}", row.ess_completions)),
     (["second", "moment"], |row| significant(row.second_moment)),
     (["target", "success"], |row| significant(row.target_success)),
     (["", "log Z"], |row| significant(row.log_partition)),
+    (["wrong by", "at most"], |row| significant(row.partition_error_high)),
     (["price,", "at least"], |row| significant(row.support_price_low)),
     (["price,", "at most"], |row| significant(row.support_price_high)),
     (["price,", "Good-Turing"], |row| significant(row.support_price_good_turing)),
@@ -197,9 +199,9 @@ const COLUMNS: [Column; 9] = [
 /// What the command prints: coverage in words, the rows, and the conclusion.
 fn table(frontier: &Frontier) -> String {
     let headings = [0, 1].map(|line| COLUMNS.map(|(heading, _)| heading[line].to_owned()));
-    let cells: Vec<[String; 9]> =
+    let cells: Vec<[String; 10]> =
         headings.into_iter().chain(frontier.rows.iter().map(|row| COLUMNS.map(|(_, show)| show(row)))).collect();
-    let widths: [usize; 9] =
+    let widths: [usize; 10] =
         std::array::from_fn(|column| cells.iter().map(|line| line[column].len()).max().unwrap_or_default());
     let marks = [""; 2].into_iter().chain(frontier.rows.iter().map(|row| {
         let recommended = frontier.recommended().is_some_and(|other| other.beta == row.beta);
@@ -297,7 +299,7 @@ mod tests {
         let ess = weight * weight / (p + (1.0 - p) * tilt * tilt);
         json!({
             "beta": beta, "ess_share": ess / 2.0 + 0.5, "ess_share_informative": ess, "ess_completions": 8.0 * ess, "second_moment": 1.0 / ess,
-            "target_success": p / weight, "log_partition": 1.0 / beta + weight.ln(), "support_price_low": 2.0 * beta,
+            "target_success": p / weight, "log_partition": 1.0 / beta + weight.ln(), "partition_error_high": 5.0 * beta, "support_price_low": 2.0 * beta,
             "support_price_high": 4.0 * beta, "support_price_good_turing": 3.0 * beta,
         })
     }
@@ -330,11 +332,11 @@ one-sided    25 % of the groups all fail, 0 % all pass
 distinct     50 % of the answers, 100 % of the completions
 unseen       6.2 % is the estimated chance that another answer is a new one
 
-         ESS     ESS,   second    target               price,    price,        price,
-beta   share   compl.   moment   success     log Z   at least   at most   Good-Turing
- 0.1   0.563     1.00    7.995    0.9997     7.921     0.2000    0.4000        0.3000
- 0.5   0.710     3.36    2.380    0.5135    0.5870      1.000     2.000         1.500  <- recommended
-   2   0.981     7.70    1.039    0.1906   0.07797      4.000     8.000         6.000
+         ESS     ESS,   second    target             wrong by     price,    price,        price,
+beta   share   compl.   moment   success     log Z    at most   at least   at most   Good-Turing
+ 0.1   0.563     1.00    7.995    0.9997     7.921     0.5000     0.2000    0.4000        0.3000
+ 0.5   0.710     3.36    2.380    0.5135    0.5870      2.500      1.000     2.000         1.500  <- recommended
+   2   0.981     7.70    1.039    0.1906   0.07797      10.00      4.000     8.000         6.000
 
 Take beta 0.5: there are reasons.
 ";

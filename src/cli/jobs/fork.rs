@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::super::assignment::Assignment;
@@ -16,6 +17,7 @@ use super::super::output::{Output, member};
   anneal jobs fork JOB --set /train/steps=400
   anneal jobs fork JOB --set /objective/beta=0.1 --unset /budget --name sharper
   anneal jobs fork JOB --from checkpoint           train the finished model further
+  anneal jobs fork JOB --control shuffled-rewards  what is reached without what the verifier says
   anneal jobs fork JOB --patch changes.json        a JSON Patch (RFC 6902)")]
 pub struct Args {
     /// The job to copy, job_...
@@ -36,6 +38,20 @@ pub struct Args {
     /// checkpoint, ckpt_... [default: start]
     #[arg(long, value_name = "WHERE")]
     from: Option<String>,
+    /// Make it a control run, with which `anneal jobs report` compares the job
+    #[arg(long, value_enum)]
+    control: Option<Control>,
+}
+
+/// What a control run leaves as it is but for one thing.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Control {
+    /// The completions of a prompt exchange their rewards
+    ShuffledRewards,
+    /// Rewards are 0 or 1 by chance
+    RandomRewards,
+    /// As many rows of those that the job's were filtered from
+    UnfilteredPrompts,
 }
 
 pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitCode> {
@@ -57,6 +73,13 @@ pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitC
     }
     if let Some(from) = &args.from {
         body["from"] = json!(from);
+    }
+    if let Some(control) = args.control {
+        body["control"] = json!(match control {
+            Control::ShuffledRewards => "shuffled_rewards",
+            Control::RandomRewards => "random_rewards",
+            Control::UnfilteredPrompts => "unfiltered_prompts",
+        });
     }
     let job = client.post(&format!("/v1/jobs/{}/fork", escape(&args.job)), &body)?;
     output.answer(&job, || format!("{}\n", member(&job, "/id")));

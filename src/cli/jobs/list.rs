@@ -24,6 +24,9 @@ pub struct Args {
     /// Only jobs that start from this model or checkpoint, or measure it
     #[arg(long)]
     model: Option<String>,
+    /// Only forks of this job
+    #[arg(long, value_name = "JOB")]
+    forks_of: Option<String>,
     /// Only jobs with this text in their names, or at the begin of their ids
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -45,6 +48,7 @@ pub fn run(client: &Client, output: Output, args: &Args) -> anyhow::Result<ExitC
         ("kind", args.kind.clone()),
         ("objective", args.objective.clone()),
         ("model", args.model.clone()),
+        ("forked_from", args.forks_of.clone()),
         ("q", args.search.clone()),
     ];
     parameters.extend(args.metadata.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))));

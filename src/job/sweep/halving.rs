@@ -66,7 +66,8 @@ impl Halving {
     }
 
     /// Those of some configurations that go on, by the mean of each over its trials: the best, as many as one in `factor`,
-    /// rounded up. What has no value is behind all that do, and of equal ones the first goes on.
+    /// rounded up. What has no value is behind all that do, and of equal ones the first goes on; where none has one, there is
+    /// nothing to decide by, and all go on.
     pub fn going_on(&self, values: &BTreeMap<u32, Vec<Option<f64>>>) -> Vec<u32> {
         let mean = |values: &[Option<f64>]| {
             let known: Vec<f64> = values.iter().flatten().copied().filter(|value| value.is_finite()).collect();
@@ -74,6 +75,9 @@ impl Halving {
             if known.is_empty() { f64::NEG_INFINITY } else { sign * known.iter().sum::<f64>() / known.len() as f64 }
         };
         let mut ranked: Vec<(u32, f64)> = values.iter().map(|(place, values)| (*place, mean(values))).collect();
+        if ranked.iter().all(|(_, mean)| *mean == f64::NEG_INFINITY) {
+            return values.keys().copied().collect();
+        }
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         ranked.truncate(ranked.len().div_ceil(self.factor as usize));
         ranked.into_iter().map(|(place, _)| place).collect()
@@ -105,6 +109,8 @@ mod tests {
         assert_eq!(of(json!({"steps": [1], "goal": "minimize"})).going_on(&values), [4, 0, 2]);
         assert_eq!(of(json!({"steps": [1], "factor": 4})).going_on(&values), [3, 0]);
         assert_eq!(of(json!({"steps": [1], "factor": 1000})).going_on(&values), [3]);
+        let none: BTreeMap<u32, Vec<Option<f64>>> = [(0, vec![None]), (1, vec![Some(f64::NAN)]), (2, vec![])].into();
+        assert_eq!(of(json!({"steps": [1]})).going_on(&none), [0, 1, 2], "nothing says which is better");
     }
 
     #[test]
@@ -117,6 +123,7 @@ mod tests {
         }
         assert_eq!(pointers(json!({"steps": [1], "factor": 1})), ["/halving/factor"]);
         assert_eq!(pointers(json!({"steps": [1], "metric": "luck"})), ["/halving/metric"]);
+        assert_eq!(pointers(json!({"steps": [1], "metric": "pass@0"})), ["/halving/metric"]);
         assert_eq!(of(json!({"steps": [1], "metric": "pass@8"})).check(), Ok(Measure::PassAt(8)));
         assert_eq!(of(json!({"steps": [1], "metric": "loss"})).check(), Ok(Measure::Metric("loss")));
     }

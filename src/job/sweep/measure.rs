@@ -19,7 +19,7 @@ impl Measure {
     /// None of a name that nothing has.
     pub fn of(name: &str) -> Option<Self> {
         if let Some(k) = name.strip_prefix("pass@").and_then(|k| k.parse().ok()) {
-            return Some(Self::PassAt(k));
+            return (k > 0).then_some(Self::PassAt(k));
         }
         metric(name).map(|metric| Self::Metric(metric.name))
     }

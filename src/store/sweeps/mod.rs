@@ -457,8 +457,11 @@ struct Known {
 async fn known(connection: &mut AnyConnection, sweeps: &[String]) -> Result<BTreeMap<SweepId, Known>> {
     let counted = sqlx::query(concat!(
         "select sweep_id, count(*) as total,
-                count(case when released_at is null and reused = 0 and dropped = 0 and status = 'paused' then 1 end) as waiting,
-                count(case when status in ('queued', 'starting', 'running', 'pausing', 'cancelling') then 1 end) as active,
+                count(case when released_at is null and dropped = 0 and status = 'paused' then 1
+                           when reused = 1 and status in ('queued', 'starting', 'running', 'pausing', 'cancelling') then 1 end)
+                    as waiting,
+                count(case when reused = 0 and status in ('queued', 'starting', 'running', 'pausing', 'cancelling') then 1 end)
+                    as active,
                 count(case when released_at is not null and status = 'paused' then 1 end) as paused,
                 count(case when status = 'succeeded' then 1 end) as succeeded,
                 count(case when dropped = 1 and status = 'cancelled' then 1 end) as dropped,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Report;
+use crate::api::jobs::control::Control;
 use crate::job::{Timestamp, adapter, artifact};
 
 /// Writes the report. Text of clients is escaped, so that a name cannot pass for a part of the report.
@@ -14,6 +15,9 @@ pub fn write(report: &Report) -> String {
         evaluations(&mut text, report);
     }
     gate(&mut text, report);
+    if !report.forks.is_empty() {
+        forks(&mut text, report);
+    }
     if !report.checkpoints.is_empty() {
         let rows = report.checkpoints.iter().map(|checkpoint| {
             let files = [artifact::WEIGHTS, adapter::WEIGHTS];
@@ -116,6 +120,21 @@ fn gate(text: &mut String, report: &Report) {
     table(text, "Gate", "| demand | at least | measured | passed |", rows);
 }
 
+fn forks(text: &mut String, report: &Report) {
+    let rows = report.forks.iter().map(|fork| {
+        let name = fork.name.as_deref().map_or_else(String::new, escape);
+        let control = fork.control.map_or("", Control::words);
+        let pass = fork.pass_at_1.map_or(String::from("—"), |pass| format!("{pass:.4}"));
+        let difference = fork.difference.as_ref().map_or(String::from("—"), |difference| {
+            let half_width = difference.half_width.map_or(String::from("?"), |half| format!("{half:.4}"));
+            format!("{:+.4} ± {half_width}", difference.mean)
+        });
+        format!("| {name} | {control} | {} | {pass} | {difference} |", fork.status)
+    });
+    let head = "| fork | control | status | pass@1 | this job less the fork, over prompts |";
+    table(text, "Forks", head, rows);
+}
+
 fn table(text: &mut String, title: &str, head: &str, rows: impl Iterator<Item = String>) {
     let columns = head.matches('|').count() - 1;
     text.push_str(&format!("## {title}\n\n{head}\n|{}\n", "---|".repeat(columns)));
@@ -156,6 +175,10 @@ mod tests {
         assert!(text.contains("| pass@1 | 0.2500 ± 0.1000 | 0.5000 ± 0.1250 |"), "{text}");
         assert!(text.contains("| improvement | 0.5 | 0.2500 | **no** |"), "{text}");
         assert!(text.contains("| `ckpt_1` | inference | 12 | 1000 | `ff` |"), "{text}");
+        assert!(
+            text.contains("| x \\| shuffled | shuffled rewards | succeeded | 0.2500 | +0.2500 ± 0.6210 |"),
+            "{text}"
+        );
         assert!(!text.contains("## Warnings"));
     }
 }

@@ -1,5 +1,6 @@
 //! `GET /v1/jobs/{id}/report`: all that is worth keeping of a job in one document, for people, for CI and for programs.
 
+mod forks;
 mod junit;
 mod markdown;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+use self::forks::ReportedFork;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
@@ -78,6 +80,8 @@ pub struct Report {
     spec_digest: String,
     seed: Option<u64>,
     forked_from: Option<String>,
+    /// The newest 20 forks of the job, its control runs among them, each beside it.
+    forks: Vec<ReportedFork>,
     verifies: Option<String>,
     /// Unix seconds.
     created_at: i64,
@@ -196,7 +200,9 @@ impl Report {
         let warnings = store.notable_events(id, MOST_WARNINGS).await?;
         let page = Page { after: None, limit: MOST_CHECKPOINTS, newest_first: true };
         let checkpoints = store.checkpoints(Some(id), &page).await?;
+        let forks = forks::gather(store, &row).await?;
         let mut report = Self::of(row, now);
+        report.forks = forks;
         report.metrics = metrics.into_iter().map(|(name, step, value)| LastMetric { name, step, value }).collect();
         report.warnings = warnings.into_iter().map(ReportedWarning::from).collect();
         report.checkpoints = checkpoints.into_iter().map(ReportedCheckpoint::from).collect();
@@ -224,6 +230,7 @@ impl Report {
             objective: row.work().objective().map(str::to_owned),
             seed: Some(common.seed),
             forked_from: row.forked_from.map(|id| id.to_string()),
+            forks: Vec::new(),
             verifies: row.verifies.map(|id| id.to_string()),
             created_at: row.created_at.unix_seconds(),
             started_at: row.started_at.map(Timestamp::unix_seconds),
@@ -309,6 +316,7 @@ fn example() -> Report {
         spec_digest: String::from("sha256:00"),
         seed: Some(7),
         forked_from: None,
+        forks: vec![forks::example()],
         verifies: None,
         created_at: 1_750_000_000,
         started_at: Some(1_750_000_001),

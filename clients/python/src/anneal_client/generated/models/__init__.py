@@ -173,6 +173,8 @@ from .fine_tuning_job import FineTuningJob
 from .fine_tuning_job_list import FineTuningJobList
 from .flip import Flip
 from .flips import Flips
+from .fork_control import ForkControl
+from .fork_difference import ForkDifference
 from .fork_job import ForkJob
 from .fork_job_patch_item import ForkJobPatchItem
 from .frontier_answer import FrontierAnswer
@@ -275,6 +277,7 @@ from .objective_needs import ObjectiveNeeds
 from .objective_p3o import ObjectiveP3O
 from .objective_p3o_ess_scope import ObjectiveP3OEssScope
 from .objective_p3o_kl_estimator import ObjectiveP3OKlEstimator
+from .objective_paper import ObjectivePaper
 from .objective_policy_gradient import ObjectivePolicyGradient
 from .objective_policy_gradient_correction import ObjectivePolicyGradientCorrection
 from .objective_policy_gradient_ratio import ObjectivePolicyGradientRatio
@@ -324,9 +327,11 @@ from .report_format import ReportFormat
 from .reported_checkpoint import ReportedCheckpoint
 from .reported_checkpoint_sha_256 import ReportedCheckpointSha256
 from .reported_event import ReportedEvent
+from .reported_fork import ReportedFork
 from .reported_warning import ReportedWarning
 from .requeued import Requeued
 from .resource_spec import ResourceSpec
+from .reward_control import RewardControl
 from .role import Role
 from .rollout import Rollout
 from .rollout_answer import RolloutAnswer
@@ -671,6 +676,8 @@ __all__ = (
     "FineTuningJobList",
     "Flip",
     "Flips",
+    "ForkControl",
+    "ForkDifference",
     "ForkJob",
     "ForkJobPatchItem",
     "FrontierAnswer",
@@ -773,6 +780,7 @@ __all__ = (
     "ObjectiveP3O",
     "ObjectiveP3OEssScope",
     "ObjectiveP3OKlEstimator",
+    "ObjectivePaper",
     "ObjectivePolicyGradient",
     "ObjectivePolicyGradientCorrection",
     "ObjectivePolicyGradientRatio",
@@ -821,10 +829,12 @@ __all__ = (
     "ReportedCheckpoint",
     "ReportedCheckpointSha256",
     "ReportedEvent",
+    "ReportedFork",
     "ReportedWarning",
     "ReportFormat",
     "Requeued",
     "ResourceSpec",
+    "RewardControl",
     "Role",
     "Rollout",
     "RolloutAnswer",

@@ -39,6 +39,8 @@ class AdviceMeasured:
             whole_distribution (bool): Whether every token was drawn from the model's own distribution.
             seconds_per_completion (float | None): Seconds of a device for each completion, sampled and judged; null when
                 the set's job did more than that.
+            train_tokens_per_second (float | None): Completion tokens that the newest job on this model trained on in a
+                second; null where no job has trained it.
      """
 
     groups: int
@@ -58,6 +60,7 @@ class AdviceMeasured:
     max_step: int
     whole_distribution: bool
     seconds_per_completion: float | None
+    train_tokens_per_second: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +101,9 @@ class AdviceMeasured:
         seconds_per_completion: float | None
         seconds_per_completion = self.seconds_per_completion
 
+        train_tokens_per_second: float | None
+        train_tokens_per_second = self.train_tokens_per_second
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -118,6 +124,7 @@ class AdviceMeasured:
             "max_step": max_step,
             "whole_distribution": whole_distribution,
             "seconds_per_completion": seconds_per_completion,
+            "train_tokens_per_second": train_tokens_per_second,
         })
 
         return field_dict
@@ -174,6 +181,13 @@ class AdviceMeasured:
 
         seconds_per_completion = _parse_seconds_per_completion(d.pop("seconds_per_completion"))
 
+        def _parse_train_tokens_per_second(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        train_tokens_per_second = _parse_train_tokens_per_second(d.pop("train_tokens_per_second"))
+
         advice_measured = cls(
             groups=groups,
             completions=completions,
@@ -192,6 +206,7 @@ class AdviceMeasured:
             max_step=max_step,
             whole_distribution=whole_distribution,
             seconds_per_completion=seconds_per_completion,
+            train_tokens_per_second=train_tokens_per_second,
         )
 
         advice_measured.additional_properties = d

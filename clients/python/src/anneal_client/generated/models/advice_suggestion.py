@@ -26,8 +26,11 @@ class AdviceSuggestion:
             reasons (list[AdviceReason]):
             spec (JsonObject): Any JSON object.
             completions_per_step (float): Completions that are sampled for a step.
-            sampling_seconds_per_step (float | None): Seconds of a device that sampling and judging them takes; training
-                comes on top. Null where it was not measured.
+            sampling_seconds_per_step (float | None): Seconds of a device that sampling and judging them takes. Null where
+                it was not measured.
+            training_seconds_per_step (float | None): Seconds of a device that training on a step's completions takes, by
+                their mean length here and the pace of another job.
+                Null where there is none, and for completions that are not of this set.
      """
 
     name: str
@@ -36,6 +39,7 @@ class AdviceSuggestion:
     spec: JsonObject
     completions_per_step: float
     sampling_seconds_per_step: float | None
+    training_seconds_per_step: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +61,9 @@ class AdviceSuggestion:
         sampling_seconds_per_step: float | None
         sampling_seconds_per_step = self.sampling_seconds_per_step
 
+        training_seconds_per_step: float | None
+        training_seconds_per_step = self.training_seconds_per_step
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({
@@ -66,6 +73,7 @@ class AdviceSuggestion:
             "spec": spec,
             "completions_per_step": completions_per_step,
             "sampling_seconds_per_step": sampling_seconds_per_step,
+            "training_seconds_per_step": training_seconds_per_step,
         })
 
         return field_dict
@@ -97,6 +105,13 @@ class AdviceSuggestion:
 
         sampling_seconds_per_step = _parse_sampling_seconds_per_step(d.pop("sampling_seconds_per_step"))
 
+        def _parse_training_seconds_per_step(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        training_seconds_per_step = _parse_training_seconds_per_step(d.pop("training_seconds_per_step"))
+
         advice_suggestion = cls(
             name=name,
             score=score,
@@ -104,6 +119,7 @@ class AdviceSuggestion:
             spec=spec,
             completions_per_step=completions_per_step,
             sampling_seconds_per_step=sampling_seconds_per_step,
+            training_seconds_per_step=training_seconds_per_step,
         )
 
         advice_suggestion.additional_properties = d

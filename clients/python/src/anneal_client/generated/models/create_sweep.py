@@ -38,7 +38,7 @@ class CreateSweep:
             budget (None | SweepBudget | Unset): What all its jobs together may use of the devices.
             reuse (bool | Unset): Where a finished job of this project has the same resolved spec and was made by this
                 version of the program, it answers, and
-                nothing is done again.
+                nothing is done again. Trials of the sweep that come to the same are one job, but for sweeps with `halving`.
      """
 
     spec: JsonObject

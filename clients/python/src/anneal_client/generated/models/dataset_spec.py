@@ -64,6 +64,8 @@ class DatasetSpec:
                 - `uniform`: Each once before any comes again.
                 - `adaptive`: Rows that the policy now solves sometimes come more often than those that it always or never
                 solves, which come again now and then, for the policy changes.
+            rows (int | None | Unset): Train on so many of the rows, which the seed chooses at random; by default on all of
+                them.
      """
 
     train: str
@@ -78,6 +80,7 @@ class DatasetSpec:
     order: RowOrder | Unset = UNSET
     difficulty_column: None | str | Unset = UNSET
     sampling: RowSampling | Unset = UNSET
+    rows: int | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         train = self.train
@@ -140,6 +143,12 @@ class DatasetSpec:
         if not isinstance(self.sampling, Unset):
             sampling = self.sampling.value
 
+        rows: int | None | Unset
+        if isinstance(self.rows, Unset):
+            rows = UNSET
+        else:
+            rows = self.rows
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -167,6 +176,8 @@ class DatasetSpec:
             field_dict["difficulty_column"] = difficulty_column
         if sampling is not UNSET:
             field_dict["sampling"] = sampling
+        if rows is not UNSET:
+            field_dict["rows"] = rows
 
         return field_dict
 
@@ -266,6 +277,15 @@ class DatasetSpec:
         else:
             sampling = RowSampling(_sampling)
 
+        def _parse_rows(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        rows = _parse_rows(d.pop("rows", UNSET))
+
         dataset_spec = cls(
             train=train,
             eval_=eval_,
@@ -279,6 +299,7 @@ class DatasetSpec:
             order=order,
             difficulty_column=difficulty_column,
             sampling=sampling,
+            rows=rows,
         )
 
         return dataset_spec

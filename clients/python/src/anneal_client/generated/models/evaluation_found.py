@@ -34,6 +34,8 @@ class EvaluationFound:
             unparsable (int | Unset): Completions that held nothing to judge; their reward counts.
             majority (None | PassRate | Unset): maj@k for k = `samples`: the share of prompts whose most frequent answer
                 passes, with its 95 % interval.
+            majority_at (list[PassRate] | Unset): maj@k for each k of `pass_at`, each prompt's over k of its completions
+                that are drawn at random, 1000 times.
             distinct_answers (float | None | Unset): Distinct answers as a share of the completions.
             rows_digest (str | Unset): `sha256:` and the digest of the digests of all rows: evaluations of the same rows
                 have the same.
@@ -51,6 +53,7 @@ class EvaluationFound:
     passed: int | Unset = UNSET
     unparsable: int | Unset = UNSET
     majority: None | PassRate | Unset = UNSET
+    majority_at: list[PassRate] | Unset = UNSET
     distinct_answers: float | None | Unset = UNSET
     rows_digest: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -90,6 +93,13 @@ class EvaluationFound:
         else:
             majority = self.majority
 
+        majority_at: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.majority_at, Unset):
+            majority_at = []
+            for majority_at_item_data in self.majority_at:
+                majority_at_item = majority_at_item_data.to_dict()
+                majority_at.append(majority_at_item)
+
         distinct_answers: float | None | Unset
         if isinstance(self.distinct_answers, Unset):
             distinct_answers = UNSET
@@ -119,6 +129,8 @@ class EvaluationFound:
             field_dict["unparsable"] = unparsable
         if majority is not UNSET:
             field_dict["majority"] = majority
+        if majority_at is not UNSET:
+            field_dict["majority_at"] = majority_at
         if distinct_answers is not UNSET:
             field_dict["distinct_answers"] = distinct_answers
         if rows_digest is not UNSET:
@@ -174,6 +186,15 @@ class EvaluationFound:
 
         majority = _parse_majority(d.pop("majority", UNSET))
 
+        _majority_at = d.pop("majority_at", UNSET)
+        majority_at: list[PassRate] | Unset = UNSET
+        if _majority_at is not UNSET:
+            majority_at = []
+            for majority_at_item_data in _majority_at:
+                majority_at_item = PassRate.from_dict(majority_at_item_data)
+
+                majority_at.append(majority_at_item)
+
         def _parse_distinct_answers(data: object) -> float | None | Unset:
             if data is None:
                 return data
@@ -198,6 +219,7 @@ class EvaluationFound:
             passed=passed,
             unparsable=unparsable,
             majority=majority,
+            majority_at=majority_at,
             distinct_answers=distinct_answers,
             rows_digest=rows_digest,
         )

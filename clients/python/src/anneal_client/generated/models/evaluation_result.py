@@ -28,6 +28,9 @@ class EvaluationResult:
             passed (int): Completions that pass: with a reward of at least 0.5.
             unparsable (int): Completions that held nothing to judge; their reward counts.
             pass_at (list[PassRate]):
+            majority_at (list[PassRate]): maj@k for each k of `pass_at`: of each prompt the mean over 1000 draws of k of its
+                completions. Empty where `majority` is
+                null.
             reward_mean (float): Mean reward of all completions.
             tokens_mean (float): Mean completion length in tokens.
             truncated (float): Share of completions cut at the length limit.
@@ -45,6 +48,7 @@ class EvaluationResult:
     passed: int
     unparsable: int
     pass_at: list[PassRate]
+    majority_at: list[PassRate]
     reward_mean: float
     tokens_mean: float
     truncated: float
@@ -71,6 +75,11 @@ class EvaluationResult:
         for pass_at_item_data in self.pass_at:
             pass_at_item = pass_at_item_data.to_dict()
             pass_at.append(pass_at_item)
+
+        majority_at = []
+        for majority_at_item_data in self.majority_at:
+            majority_at_item = majority_at_item_data.to_dict()
+            majority_at.append(majority_at_item)
 
         reward_mean = self.reward_mean
 
@@ -104,6 +113,7 @@ class EvaluationResult:
             "passed": passed,
             "unparsable": unparsable,
             "pass_at": pass_at,
+            "majority_at": majority_at,
             "reward_mean": reward_mean,
             "tokens_mean": tokens_mean,
             "truncated": truncated,
@@ -138,6 +148,13 @@ class EvaluationResult:
             pass_at_item = PassRate.from_dict(pass_at_item_data)
 
             pass_at.append(pass_at_item)
+
+        majority_at = []
+        _majority_at = d.pop("majority_at")
+        for majority_at_item_data in (_majority_at):
+            majority_at_item = PassRate.from_dict(majority_at_item_data)
+
+            majority_at.append(majority_at_item)
 
         reward_mean = d.pop("reward_mean")
 
@@ -181,6 +198,7 @@ class EvaluationResult:
             passed=passed,
             unparsable=unparsable,
             pass_at=pass_at,
+            majority_at=majority_at,
             reward_mean=reward_mean,
             tokens_mean=tokens_mean,
             truncated=truncated,

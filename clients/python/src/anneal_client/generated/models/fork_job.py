@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.fork_control import ForkControl
 from ..types import UNSET, Unset
 from typing import cast
 
@@ -27,11 +28,14 @@ class ForkJob:
             from_ (None | str | Unset): `start` (the default): from the model that the job started from. `checkpoint`: from
                 the model that the job made,
                 or from that of any inference checkpoint `ckpt_...`.
+            control (ForkControl | None | Unset): Make it a control run of this job, with which the job's report compares
+                it.
      """
 
     patch: list[ForkJobPatchItem] | Unset = UNSET
     name: None | str | Unset = UNSET
     from_: None | str | Unset = UNSET
+    control: ForkControl | None | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.fork_job_patch_item import ForkJobPatchItem # noqa: PLC0415
@@ -54,6 +58,14 @@ class ForkJob:
         else:
             from_ = self.from_
 
+        control: None | str | Unset
+        if isinstance(self.control, Unset):
+            control = UNSET
+        elif isinstance(self.control, ForkControl):
+            control = self.control.value
+        else:
+            control = self.control
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -64,6 +76,8 @@ class ForkJob:
             field_dict["name"] = name
         if from_ is not UNSET:
             field_dict["from"] = from_
+        if control is not UNSET:
+            field_dict["control"] = control
 
         return field_dict
 
@@ -98,10 +112,28 @@ class ForkJob:
 
         from_ = _parse_from_(d.pop("from", UNSET))
 
+        def _parse_control(data: object) -> ForkControl | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                control_type_0 = ForkControl(data)
+
+                return control_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(ForkControl | None | Unset, data)
+
+        control = _parse_control(d.pop("control", UNSET))
+
         fork_job = cls(
             patch=patch,
             name=name,
             from_=from_,
+            control=control,
         )
 
         return fork_job

@@ -25,10 +25,13 @@ class FrontierRow:
                 variance.
             target_success (float): Expected reward under the weighted completions, `sum w r / G`.
             target_success_informative (float): The same over the groups whose rewards differ.
-            log_partition (float): Logarithm of the estimate of `Z = E exp(r/beta)` from the same completions; what it
-                misses is the partition error.
+            log_partition (float): Logarithm of the estimate of `Z = E exp(r/beta)` from the same completions, by which the
+                weights are normalised.
             log_partition_low (float): The least and the most that `log Z` can be.
             log_partition_high (float):
+            partition_error_low (float): The partition error: the least and the most that `|log_partition - log Z|` can be
+                in a group, in nats.
+            partition_error_high (float):
             support_price_low (float): The least and the most that `beta log(1/pi*(S|x))` can be, in units of reward: what
                 no policy supported on the stored
                 completions can regain. It grows with the length of the completions; read it beside the coverage of answers.
@@ -47,6 +50,8 @@ class FrontierRow:
     log_partition: float
     log_partition_low: float
     log_partition_high: float
+    partition_error_low: float
+    partition_error_high: float
     support_price_low: float
     support_price_high: float
     support_price_good_turing: float
@@ -73,6 +78,10 @@ class FrontierRow:
 
         log_partition_high = self.log_partition_high
 
+        partition_error_low = self.partition_error_low
+
+        partition_error_high = self.partition_error_high
+
         support_price_low = self.support_price_low
 
         support_price_high = self.support_price_high
@@ -92,6 +101,8 @@ class FrontierRow:
             "log_partition": log_partition,
             "log_partition_low": log_partition_low,
             "log_partition_high": log_partition_high,
+            "partition_error_low": partition_error_low,
+            "partition_error_high": partition_error_high,
             "support_price_low": support_price_low,
             "support_price_high": support_price_high,
             "support_price_good_turing": support_price_good_turing,
@@ -122,6 +133,10 @@ class FrontierRow:
 
         log_partition_high = d.pop("log_partition_high")
 
+        partition_error_low = d.pop("partition_error_low")
+
+        partition_error_high = d.pop("partition_error_high")
+
         support_price_low = d.pop("support_price_low")
 
         support_price_high = d.pop("support_price_high")
@@ -139,6 +154,8 @@ class FrontierRow:
             log_partition=log_partition,
             log_partition_low=log_partition_low,
             log_partition_high=log_partition_high,
+            partition_error_low=partition_error_low,
+            partition_error_high=partition_error_high,
             support_price_low=support_price_low,
             support_price_high=support_price_high,
             support_price_good_turing=support_price_good_turing,

@@ -14,6 +14,7 @@ from typing import Literal, cast
 if TYPE_CHECKING:
   from ..models.json_object import JsonObject
   from ..models.objective_needs import ObjectiveNeeds
+  from ..models.objective_paper import ObjectivePaper
   from ..models.objective_preset import ObjectivePreset
 
 T = TypeVar("T", bound="Objective")
@@ -30,6 +31,7 @@ class Objective:
             source (str): Where it was published.
             needs (ObjectiveNeeds): What an objective asks for.
             presets (list[ObjectivePreset]): Published methods that are settings of it.
+            papers (list[ObjectivePaper]): The same by where they were published.
             schema (JsonObject): Any JSON object.
      """
 
@@ -40,12 +42,14 @@ class Objective:
     source: str
     needs: ObjectiveNeeds
     presets: list[ObjectivePreset]
+    papers: list[ObjectivePaper]
     schema: JsonObject
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.objective_needs import ObjectiveNeeds # noqa: PLC0415
+        from ..models.objective_paper import ObjectivePaper # noqa: PLC0415
         from ..models.objective_preset import ObjectivePreset # noqa: PLC0415
         id = self.id
 
@@ -64,6 +68,11 @@ class Objective:
             presets_item = presets_item_data.to_dict()
             presets.append(presets_item)
 
+        papers = []
+        for papers_item_data in self.papers:
+            papers_item = papers_item_data.to_dict()
+            papers.append(papers_item)
+
         schema = self.schema.to_dict()
 
         field_dict: dict[str, Any] = {}
@@ -76,6 +85,7 @@ class Objective:
             "source": source,
             "needs": needs,
             "presets": presets,
+            "papers": papers,
             "schema": schema,
         })
 
@@ -85,6 +95,7 @@ class Objective:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.json_object import JsonObject # noqa: PLC0415
         from ..models.objective_needs import ObjectiveNeeds # noqa: PLC0415
+        from ..models.objective_paper import ObjectivePaper # noqa: PLC0415
         from ..models.objective_preset import ObjectivePreset # noqa: PLC0415
         d = dict(src_dict)
         id = d.pop("id")
@@ -108,6 +119,13 @@ class Objective:
 
             presets.append(presets_item)
 
+        papers = []
+        _papers = d.pop("papers")
+        for papers_item_data in (_papers):
+            papers_item = ObjectivePaper.from_dict(papers_item_data)
+
+            papers.append(papers_item)
+
         schema = JsonObject.from_dict(d.pop("schema"))
 
         objective = cls(
@@ -118,6 +136,7 @@ class Objective:
             source=source,
             needs=needs,
             presets=presets,
+            papers=papers,
             schema=schema,
         )
 

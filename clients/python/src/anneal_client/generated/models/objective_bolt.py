@@ -48,6 +48,9 @@ class ObjectiveBolt:
                 - `skip`: Leave such groups out (a departure from the paper).
             weights (Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] |
                 ObjectiveBoltWeightsThreshold | Unset): What a completion is weighted by.
+            held_out_prompts (int | Unset): Held-out prompts (`dataset.eval`) whose completions the policy that samples a
+                round samples too, so that `gaps` say how
+                far the trained one is from the target on what it was not trained on. Default: 0.
      """
 
     type_: Literal['bolt']
@@ -59,6 +62,7 @@ class ObjectiveBolt:
     normalization: ObjectiveBoltNormalization | Unset = UNSET
     zero_spread: ObjectiveBoltZeroSpread | Unset = UNSET
     weights: Literal['advantage'] | Literal['group'] | Literal['raw'] | Literal['step'] | ObjectiveBoltWeightsThreshold | Unset = UNSET
+    held_out_prompts: int | Unset = 0
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.objective_bolt_weights_threshold import ObjectiveBoltWeightsThreshold # noqa: PLC0415
@@ -96,6 +100,8 @@ class ObjectiveBolt:
         else:
             weights = self.weights
 
+        held_out_prompts = self.held_out_prompts
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -117,6 +123,8 @@ class ObjectiveBolt:
             field_dict["zero_spread"] = zero_spread
         if weights is not UNSET:
             field_dict["weights"] = weights
+        if held_out_prompts is not UNSET:
+            field_dict["held_out_prompts"] = held_out_prompts
 
         return field_dict
 
@@ -191,6 +199,8 @@ class ObjectiveBolt:
 
         weights = _parse_weights(d.pop("weights", UNSET))
 
+        held_out_prompts = d.pop("held_out_prompts", UNSET)
+
         objective_bolt = cls(
             type_=type_,
             beta=beta,
@@ -201,6 +211,7 @@ class ObjectiveBolt:
             normalization=normalization,
             zero_spread=zero_spread,
             weights=weights,
+            held_out_prompts=held_out_prompts,
         )
 
         return objective_bolt

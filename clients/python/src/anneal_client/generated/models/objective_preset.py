@@ -22,7 +22,7 @@ class ObjectivePreset:
         Attributes:
             name (str):
             summary (str):
-            source (str): Where it was published; empty where it has no paper of its own.
+            source (str): Where it was published.
             spec (JsonObject): Any JSON object.
      """
 

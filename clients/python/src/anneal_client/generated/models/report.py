@@ -17,6 +17,7 @@ if TYPE_CHECKING:
   from ..models.last_metric import LastMetric
   from ..models.metadata import Metadata
   from ..models.reported_checkpoint import ReportedCheckpoint
+  from ..models.reported_fork import ReportedFork
   from ..models.reported_warning import ReportedWarning
 
 T = TypeVar("T", bound="Report")
@@ -33,6 +34,7 @@ class Report:
             spec_digest (str): `sha256:` and the digest of the resolved spec without name, priority, metadata and budget,
                 with those of the
                 built-ins that it names.
+            forks (list[ReportedFork]): The newest 20 forks of the job, its control runs among them, each beside it.
             created_at (int): Unix seconds.
             device_seconds (float):
             attempts (int):
@@ -70,6 +72,7 @@ class Report:
     kind: str
     status: str
     spec_digest: str
+    forks: list[ReportedFork]
     created_at: int
     device_seconds: float
     attempts: int
@@ -105,6 +108,7 @@ class Report:
         from ..models.last_metric import LastMetric # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.reported_checkpoint import ReportedCheckpoint # noqa: PLC0415
+        from ..models.reported_fork import ReportedFork # noqa: PLC0415
         from ..models.reported_warning import ReportedWarning # noqa: PLC0415
         object_ = self.object_
 
@@ -115,6 +119,11 @@ class Report:
         status = self.status
 
         spec_digest = self.spec_digest
+
+        forks = []
+        for forks_item_data in self.forks:
+            forks_item = forks_item_data.to_dict()
+            forks.append(forks_item)
 
         created_at = self.created_at
 
@@ -277,6 +286,7 @@ class Report:
             "kind": kind,
             "status": status,
             "spec_digest": spec_digest,
+            "forks": forks,
             "created_at": created_at,
             "device_seconds": device_seconds,
             "attempts": attempts,
@@ -334,6 +344,7 @@ class Report:
         from ..models.last_metric import LastMetric # noqa: PLC0415
         from ..models.metadata import Metadata # noqa: PLC0415
         from ..models.reported_checkpoint import ReportedCheckpoint # noqa: PLC0415
+        from ..models.reported_fork import ReportedFork # noqa: PLC0415
         from ..models.reported_warning import ReportedWarning # noqa: PLC0415
         d = dict(src_dict)
         object_ = cast(Literal['job.report'] , d.pop("object"))
@@ -347,6 +358,13 @@ class Report:
         status = d.pop("status")
 
         spec_digest = d.pop("spec_digest")
+
+        forks = []
+        _forks = d.pop("forks")
+        for forks_item_data in (_forks):
+            forks_item = ReportedFork.from_dict(forks_item_data)
+
+            forks.append(forks_item)
 
         created_at = d.pop("created_at")
 
@@ -606,6 +624,7 @@ class Report:
             kind=kind,
             status=status,
             spec_digest=spec_digest,
+            forks=forks,
             created_at=created_at,
             device_seconds=device_seconds,
             attempts=attempts,

@@ -8,6 +8,7 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
+from ..models.reward_control import RewardControl
 from ..types import UNSET, Unset
 from typing import cast
 
@@ -33,6 +34,9 @@ class RolloutSpec:
                 objectives that correct for whoever sampled:
                 the log-probabilities in it are that model's.
             mix (MixSpec | None | Unset): Fill a share of every step from a stored rollout set.
+            control (None | RewardControl | Unset): Train on rewards that say nothing of the completions, as a control run
+                of a job does. Evaluations have the
+                verifier's.
      """
 
     keep: bool | Unset = False
@@ -41,6 +45,7 @@ class RolloutSpec:
     from_: None | str | Unset = UNSET
     from_another_model: bool | Unset = UNSET
     mix: MixSpec | None | Unset = UNSET
+    control: None | RewardControl | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         from ..models.mix_spec import MixSpec # noqa: PLC0415
@@ -66,6 +71,14 @@ class RolloutSpec:
         else:
             mix = self.mix
 
+        control: None | str | Unset
+        if isinstance(self.control, Unset):
+            control = UNSET
+        elif isinstance(self.control, RewardControl):
+            control = self.control.value
+        else:
+            control = self.control
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update({
@@ -82,6 +95,8 @@ class RolloutSpec:
             field_dict["from_another_model"] = from_another_model
         if mix is not UNSET:
             field_dict["mix"] = mix
+        if control is not UNSET:
+            field_dict["control"] = control
 
         return field_dict
 
@@ -123,6 +138,23 @@ class RolloutSpec:
 
         mix = _parse_mix(d.pop("mix", UNSET))
 
+        def _parse_control(data: object) -> None | RewardControl | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                control_type_0 = RewardControl(data)
+
+                return control_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | RewardControl | Unset, data)
+
+        control = _parse_control(d.pop("control", UNSET))
+
         rollout_spec = cls(
             keep=keep,
             sample=sample,
@@ -130,6 +162,7 @@ class RolloutSpec:
             from_=from_,
             from_another_model=from_another_model,
             mix=mix,
+            control=control,
         )
 
         return rollout_spec

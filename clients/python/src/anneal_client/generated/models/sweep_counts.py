@@ -17,7 +17,8 @@ class SweepCounts:
         Attributes:
             trials (int):
             waiting (int): Their turn has not come, or has to come again: they wait at a step of `halving` for the others,
-                or until there is more budget.
+                until there is more budget, or
+                for the trial whose job answers them.
             active (int): Queued or on a device.
             paused (int): Paused after their turn, by hand or by a budget: the sweep is over when they are resumed and end,
                 or are cancelled.

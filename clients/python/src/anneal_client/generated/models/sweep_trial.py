@@ -24,7 +24,7 @@ class SweepTrial:
             job (str):
             status (str): The job's; `deleted` where there is none any more. A trial whose turn has not come is `paused`.
             step (int): Optimizer steps taken.
-            reused (bool): The job was there before the sweep, with the same resolved spec.
+            reused (bool): The job was there before the sweep, or is that of a trial before, with the same resolved spec.
             dropped (bool): Its configuration was given up there.
             rung_step (int | None | Unset): The last step of `halving` that it has reached, and its value there.
             rung_value (float | None | Unset):

@@ -20,6 +20,7 @@ def _get_kwargs(
     *,
     body: JobSpec,
     dry_run: DryRun | Unset = UNSET,
+    reuse: bool | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 
 ) -> dict[str, Any]:
@@ -34,6 +35,8 @@ def _get_kwargs(
         json_dry_run = dry_run.value
 
     params["dry_run"] = json_dry_run
+
+    params["reuse"] = reuse
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -129,6 +132,7 @@ def sync_detailed(
     client: AuthenticatedClient | Client,
     body: JobSpec,
     dry_run: DryRun | Unset = UNSET,
+    reuse: bool | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 
 ) -> Response[Job | Preflight | Problem]:
@@ -136,10 +140,13 @@ def sync_detailed(
 
      Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header
     the same
-    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
+    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made. An
+    answer that a job of
+    before gives has the header `Idempotent-Replayed`.
 
     Args:
         dry_run (DryRun | Unset): How much a dry run checks.
+        reuse (bool | Unset):
         idempotency_key (str | Unset):
         body (JobSpec): A training job.
 
@@ -154,6 +161,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         body=body,
 dry_run=dry_run,
+reuse=reuse,
 idempotency_key=idempotency_key,
 
     )
@@ -169,6 +177,7 @@ def sync(
     client: AuthenticatedClient | Client,
     body: JobSpec,
     dry_run: DryRun | Unset = UNSET,
+    reuse: bool | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 
 ) -> Job | Preflight | Problem | None:
@@ -176,10 +185,13 @@ def sync(
 
      Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header
     the same
-    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
+    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made. An
+    answer that a job of
+    before gives has the header `Idempotent-Replayed`.
 
     Args:
         dry_run (DryRun | Unset): How much a dry run checks.
+        reuse (bool | Unset):
         idempotency_key (str | Unset):
         body (JobSpec): A training job.
 
@@ -195,6 +207,7 @@ def sync(
         client=client,
 body=body,
 dry_run=dry_run,
+reuse=reuse,
 idempotency_key=idempotency_key,
 
     ).parsed
@@ -204,6 +217,7 @@ async def asyncio_detailed(
     client: AuthenticatedClient | Client,
     body: JobSpec,
     dry_run: DryRun | Unset = UNSET,
+    reuse: bool | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 
 ) -> Response[Job | Preflight | Problem]:
@@ -211,10 +225,13 @@ async def asyncio_detailed(
 
      Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header
     the same
-    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
+    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made. An
+    answer that a job of
+    before gives has the header `Idempotent-Replayed`.
 
     Args:
         dry_run (DryRun | Unset): How much a dry run checks.
+        reuse (bool | Unset):
         idempotency_key (str | Unset):
         body (JobSpec): A training job.
 
@@ -229,6 +246,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         body=body,
 dry_run=dry_run,
+reuse=reuse,
 idempotency_key=idempotency_key,
 
     )
@@ -244,6 +262,7 @@ async def asyncio(
     client: AuthenticatedClient | Client,
     body: JobSpec,
     dry_run: DryRun | Unset = UNSET,
+    reuse: bool | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 
 ) -> Job | Preflight | Problem | None:
@@ -251,10 +270,13 @@ async def asyncio(
 
      Checks the spec, fills in defaults and puts the job into the queue. With an `Idempotency-Key` header
     the same
-    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made.
+    request can be repeated for 24 hours without making a second job. With `dry_run` nothing is made. An
+    answer that a job of
+    before gives has the header `Idempotent-Replayed`.
 
     Args:
         dry_run (DryRun | Unset): How much a dry run checks.
+        reuse (bool | Unset):
         idempotency_key (str | Unset):
         body (JobSpec): A training job.
 
@@ -270,6 +292,7 @@ async def asyncio(
         client=client,
 body=body,
 dry_run=dry_run,
+reuse=reuse,
 idempotency_key=idempotency_key,
 
     )).parsed

@@ -121,10 +121,10 @@ def sync_detailed(
 ) -> Response[Job | Problem]:
     """ Fork a job
 
-     Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the
-    operations of
-    `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into
-    that spec. With an
+     Submits a new job with the spec of this one, changed: `name`, `from` and `control` are put in first,
+    then the operations
+    of `patch` are applied in their order. A `control` run is called after what it is, and has it in its
+    metadata. Pointers of errors about the resulting spec are pointers into that spec. With an
     `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
 
     Args:
@@ -163,10 +163,10 @@ def sync(
 ) -> Job | Problem | None:
     """ Fork a job
 
-     Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the
-    operations of
-    `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into
-    that spec. With an
+     Submits a new job with the spec of this one, changed: `name`, `from` and `control` are put in first,
+    then the operations
+    of `patch` are applied in their order. A `control` run is called after what it is, and has it in its
+    metadata. Pointers of errors about the resulting spec are pointers into that spec. With an
     `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
 
     Args:
@@ -200,10 +200,10 @@ async def asyncio_detailed(
 ) -> Response[Job | Problem]:
     """ Fork a job
 
-     Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the
-    operations of
-    `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into
-    that spec. With an
+     Submits a new job with the spec of this one, changed: `name`, `from` and `control` are put in first,
+    then the operations
+    of `patch` are applied in their order. A `control` run is called after what it is, and has it in its
+    metadata. Pointers of errors about the resulting spec are pointers into that spec. With an
     `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
 
     Args:
@@ -242,10 +242,10 @@ async def asyncio(
 ) -> Job | Problem | None:
     """ Fork a job
 
-     Submits a new job with the spec of this one, changed: `name` and `from` are put in first, then the
-    operations of
-    `patch` are applied in their order. Pointers of errors about the resulting spec are pointers into
-    that spec. With an
+     Submits a new job with the spec of this one, changed: `name`, `from` and `control` are put in first,
+    then the operations
+    of `patch` are applied in their order. A `control` run is called after what it is, and has it in its
+    metadata. Pointers of errors about the resulting spec are pointers into that spec. With an
     `Idempotency-Key` header the same request can be repeated for 24 hours without making a second job.
 
     Args:

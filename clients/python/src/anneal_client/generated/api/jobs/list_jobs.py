@@ -25,6 +25,7 @@ def _get_kwargs(
     kind: JobKind | Unset = UNSET,
     objective: str | Unset = UNSET,
     model: str | Unset = UNSET,
+    forked_from: str | Unset = UNSET,
     q: str | Unset = UNSET,
     created_after: int | Unset = UNSET,
     created_before: int | Unset = UNSET,
@@ -63,6 +64,8 @@ def _get_kwargs(
     params["objective"] = objective
 
     params["model"] = model
+
+    params["forked_from"] = forked_from
 
     params["q"] = q
 
@@ -146,6 +149,7 @@ def sync_detailed(
     kind: JobKind | Unset = UNSET,
     objective: str | Unset = UNSET,
     model: str | Unset = UNSET,
+    forked_from: str | Unset = UNSET,
     q: str | Unset = UNSET,
     created_after: int | Unset = UNSET,
     created_before: int | Unset = UNSET,
@@ -168,6 +172,7 @@ def sync_detailed(
         kind (JobKind | Unset): What a job makes.
         objective (str | Unset):
         model (str | Unset):
+        forked_from (str | Unset):
         q (str | Unset):
         created_after (int | Unset):
         created_before (int | Unset):
@@ -190,6 +195,7 @@ status=status,
 kind=kind,
 objective=objective,
 model=model,
+forked_from=forked_from,
 q=q,
 created_after=created_after,
 created_before=created_before,
@@ -214,6 +220,7 @@ def sync(
     kind: JobKind | Unset = UNSET,
     objective: str | Unset = UNSET,
     model: str | Unset = UNSET,
+    forked_from: str | Unset = UNSET,
     q: str | Unset = UNSET,
     created_after: int | Unset = UNSET,
     created_before: int | Unset = UNSET,
@@ -236,6 +243,7 @@ def sync(
         kind (JobKind | Unset): What a job makes.
         objective (str | Unset):
         model (str | Unset):
+        forked_from (str | Unset):
         q (str | Unset):
         created_after (int | Unset):
         created_before (int | Unset):
@@ -259,6 +267,7 @@ status=status,
 kind=kind,
 objective=objective,
 model=model,
+forked_from=forked_from,
 q=q,
 created_after=created_after,
 created_before=created_before,
@@ -277,6 +286,7 @@ async def asyncio_detailed(
     kind: JobKind | Unset = UNSET,
     objective: str | Unset = UNSET,
     model: str | Unset = UNSET,
+    forked_from: str | Unset = UNSET,
     q: str | Unset = UNSET,
     created_after: int | Unset = UNSET,
     created_before: int | Unset = UNSET,
@@ -299,6 +309,7 @@ async def asyncio_detailed(
         kind (JobKind | Unset): What a job makes.
         objective (str | Unset):
         model (str | Unset):
+        forked_from (str | Unset):
         q (str | Unset):
         created_after (int | Unset):
         created_before (int | Unset):
@@ -321,6 +332,7 @@ status=status,
 kind=kind,
 objective=objective,
 model=model,
+forked_from=forked_from,
 q=q,
 created_after=created_after,
 created_before=created_before,
@@ -345,6 +357,7 @@ async def asyncio(
     kind: JobKind | Unset = UNSET,
     objective: str | Unset = UNSET,
     model: str | Unset = UNSET,
+    forked_from: str | Unset = UNSET,
     q: str | Unset = UNSET,
     created_after: int | Unset = UNSET,
     created_before: int | Unset = UNSET,
@@ -367,6 +380,7 @@ async def asyncio(
         kind (JobKind | Unset): What a job makes.
         objective (str | Unset):
         model (str | Unset):
+        forked_from (str | Unset):
         q (str | Unset):
         created_after (int | Unset):
         created_before (int | Unset):
@@ -390,6 +404,7 @@ status=status,
 kind=kind,
 objective=objective,
 model=model,
+forked_from=forked_from,
 q=q,
 created_after=created_after,
 created_before=created_before,
