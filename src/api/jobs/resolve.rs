@@ -18,7 +18,7 @@ use crate::job::memory::{self, Beside, Coded, Machine, MemoryNeed, PROMPT_TOKENS
 use crate::job::savings::savings;
 use crate::job::spec::{Masters, OptimizerKind, Recompute, SamplingSpec, TrainSpec};
 use crate::job::{FieldError, RolloutSetId, VerifierId};
-use crate::objective::{self, Needs, Sections};
+use crate::objective::{self, Sections};
 use crate::spec::{Attributes, Common, JobSpec, ModelRef, Pinned, Resolved, RowsRef, TeacherRef, Training};
 use crate::store::{NewJob, NewRolloutSet, Store};
 use crate::telemetry;
