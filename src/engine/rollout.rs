@@ -43,7 +43,7 @@ impl RolloutGroup {
     }
 
     /// For each k the chance that the answer which most of k of the completions give passes, if these are drawn at random: the mean
-    /// over [`DRAWS`] draws, or what [`Self::votes`] says where k are all. None where no completion has an answer, and for more than
+    /// over 1000 draws, or what [`Self::votes`] says where k are all. None where no completion has an answer, and for more than
     /// there are.
     pub fn majorities(&self, ks: &[u32], stream: &Stream) -> BTreeMap<u32, f64> {
         let Some((all, _)) = self.votes() else { return BTreeMap::new() };

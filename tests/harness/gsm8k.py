@@ -12,8 +12,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-import lm_eval
-from lm_eval.tasks import TaskManager
+from common import ask, evaluate, write_rows, write_task
 
 BASE, ANNEAL, MODEL, ROWS = sys.argv[1:]
 TRAINED = 8
@@ -38,12 +37,6 @@ def anneal(*arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def ask(path, body):
-    request = urllib.request.Request(BASE + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=600) as answer:
-        return json.load(answer)
-
-
 data = folder / "train.jsonl"
 data.write_text("".join(json.dumps(row) + "\n" for row in train))
 spec = {
@@ -59,52 +52,36 @@ job = anneal("run", str(folder / "job.json"), "--wait").splitlines()[0]
 checkpoint = json.load(urllib.request.urlopen(f"{BASE}/v1/jobs/{job}", timeout=60))["result"]["checkpoint"]
 anneal("export", checkpoint, "--format", "merged", "--dtype", "f32", "--output", str(folder / "merged"))
 
-(folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in held_out))
-common = f"""
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {folder / "rows.jsonl"}}}, cache_dir: {folder / "cache"}}}
-test_split: test
-num_fewshot: 0
-metadata: {{version: 1}}
-doc_to_text: "Question: {{{{question}}}}\\nAnswer:"
-"""
-(folder / "choose.yaml").write_text(
-    f"""task: gsm8k_choose
-output_type: multiple_choice
+prompt = "Question: {{question}}\nAnswer:"
+write_rows(folder, held_out)
+write_task(
+    folder,
+    "gsm8k_choose",
+    prompt,
+    """output_type: multiple_choice
 doc_to_target: 0
-doc_to_choice: "{{{{choices}}}}"
-metric_list: [{{metric: acc, aggregation: mean, higher_is_better: true}}]
-{common}"""
+doc_to_choice: "{{choices}}"
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
+""",
 )
-(folder / "write.yaml").write_text(
-    f"""task: gsm8k_write
-output_type: generate_until
-doc_to_target: "{{{{answer}}}}"
-generation_kwargs: {{until: ["Question:"], max_gen_toks: 96, temperature: 0}}
+write_task(
+    folder,
+    "gsm8k_write",
+    prompt,
+    """output_type: generate_until
+doc_to_target: "{{answer}}"
+generation_kwargs: {until: ["Question:"], max_gen_toks: 96, temperature: 0}
 filter_list:
   - name: last
-    filter: [{{function: regex, regex_pattern: "#### (-?[0-9,]+)"}}, {{function: take_first}}]
-metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
-{common}"""
+    filter: [{function: regex, regex_pattern: "#### (-?[0-9,]+)"}, {function: take_first}]
+metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
+""",
 )
 
 
 def run(task):
-    results = lm_eval.simple_evaluate(
-        model="local-completions",
-        model_args={
-            "model": checkpoint,
-            "base_url": f"{BASE}/v1/completions",
-            "tokenizer": str(folder / "merged"),
-            "num_concurrent": 1,
-            "max_length": 1024,
-        },
-        tasks=[task],
-        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        bootstrap_iters=0,
-        log_samples=True,
-    )
-    return results["results"][task], results["samples"][task]
+    arguments = {"model": checkpoint, "base_url": f"{BASE}/v1/completions", "tokenizer": str(folder / "merged"), "max_length": 1024}
+    return evaluate(folder, task, "local-completions", arguments)
 
 
 found, samples = run("gsm8k_write")
@@ -113,7 +90,7 @@ right = 0
 for sample in samples:
     row = held_out[sample["doc_id"]]
     body = {"model": checkpoint, "prompt": f"Question: {row['question']}\nAnswer:", "temperature": 0, "max_tokens": 96, "stop": ["Question:"]}
-    text = ask("/v1/completions", body)["choices"][0]["text"]
+    text = ask(BASE, "/v1/completions", body)["choices"][0]["text"]
     assert sample["resps"][0][0] == text, (sample["resps"], text)
     numbers = re.findall(r"#### (-?[0-9,]+)", text)
     right += bool(numbers) and numbers[0] == row["answer"]
@@ -123,9 +100,9 @@ chosen, samples = run("gsm8k_choose")
 for sample in samples[:3]:
     row = held_out[sample["doc_id"]]
     for choice, [[logprob, _]] in zip(row["choices"], sample["resps"], strict=True):
-        prompt = f"Question: {row['question']}\nAnswer:"
-        body = {"model": checkpoint, "prompt": f"{prompt} {choice}", "echo": True, "logprobs": 1, "max_tokens": 0}
-        told = ask("/v1/completions", body)["choices"][0]["logprobs"]
-        own = [one for one, at in zip(told["token_logprobs"], told["text_offset"], strict=True) if at >= len(prompt)]
+        asked = f"Question: {row['question']}\nAnswer:"
+        body = {"model": checkpoint, "prompt": f"{asked} {choice}", "echo": True, "logprobs": 1, "max_tokens": 0}
+        told = ask(BASE, "/v1/completions", body)["choices"][0]["logprobs"]
+        own = [one for one, at in zip(told["token_logprobs"], told["text_offset"], strict=True) if at >= len(asked)]
         assert abs(sum(own) - float(logprob)) < 1e-4, (own, logprob)
 print(f"ok: {len(held_out)} rows, exact {right / len(held_out):.2f}, chosen {chosen['acc,none']:.2f}")

@@ -15,10 +15,11 @@ export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 # shellcheck source=tests/server.sh
 source tests/server.sh
 if [ -z "${1:-}" ]; then
-  serve
+  serve "$@"
   "$venv/bin/python" tests/harness/script.py "$base"
 else
   model=$("$ANNEAL" models import --data-dir "$data/data" --name harness "$1" | head -n 1)
-  serve
+  shift
+  serve "$@"
   "$venv/bin/python" tests/harness/gsm8k.py "$base" "$ANNEAL" "$model" tests/data/gsm8k.jsonl
 fi

@@ -1,14 +1,11 @@
 """Sums as tasks of lm-evaluation-harness: script.py BASE_URL"""
 
-import json
 import random
 import sys
 import tempfile
-import urllib.request
 from pathlib import Path
 
-import lm_eval
-from lm_eval.tasks import TaskManager
+from common import ask, evaluate, write_rows, write_task
 
 BASE = sys.argv[1]
 MODEL = "builtin:arith-tiny"
@@ -21,59 +18,40 @@ for _ in range(ROWS):
     a, b = draw.randint(10, 99), draw.randint(10, 99)
     wrong = draw.sample([a + b + off for off in (-20, -11, -2, 2, 9, 30)], 3)
     rows.append({"prompt": f"{a}+{b}=", "answer": str(a + b), "choices": [str(a + b), *map(str, wrong)]})
-(folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-common = f"""
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {folder / "rows.jsonl"}}}, cache_dir: {folder / "cache"}}}
-test_split: test
-num_fewshot: 0
-metadata: {{version: 1}}
-doc_to_text: "{{{{prompt}}}}"
-"""
-(folder / "choose.yaml").write_text(
-    f"""task: sums_choose
-output_type: multiple_choice
+write_rows(folder, rows)
+write_task(
+    folder,
+    "sums_choose",
+    "{{prompt}}",
+    """output_type: multiple_choice
 doc_to_target: 0
-doc_to_choice: "{{{{choices}}}}"
+doc_to_choice: "{{choices}}"
 target_delimiter: ""
-metric_list: [{{metric: acc, aggregation: mean, higher_is_better: true}}]
-{common}"""
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
+""",
 )
-(folder / "write.yaml").write_text(
-    f"""task: sums_write
-output_type: generate_until
-doc_to_target: "{{{{answer}}}}"
+write_task(
+    folder,
+    "sums_write",
+    "{{prompt}}",
+    """output_type: generate_until
+doc_to_target: "{{answer}}"
 target_delimiter: ""
-generation_kwargs: {{until: ["\\n", "="], max_gen_toks: 6, temperature: 0}}
-metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
-{common}"""
+generation_kwargs: {until: ["\\n", "="], max_gen_toks: 6, temperature: 0}
+metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
+""",
 )
 
 
-def ask(path, body):
-    request = urllib.request.Request(BASE + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return json.load(answer)
-
-
-def run(model, url, task, **more):
+def run(kind, url, task, **more):
     # The tokenizer is that of the model, from the program's own files.
-    arguments = {"model": MODEL, "base_url": f"{BASE}{url}", "tokenizer": "assets/arith-tiny", "num_concurrent": 1, **more}
-    results = lm_eval.simple_evaluate(
-        model=model,
-        model_args=arguments,
-        tasks=[task],
-        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        bootstrap_iters=0,
-        log_samples=True,
-        apply_chat_template=model == "local-chat-completions",
-    )
-    return results["results"][task], results["samples"][task]
+    arguments = {"model": MODEL, "base_url": f"{BASE}{url}", "tokenizer": "assets/arith-tiny", **more}
+    return evaluate(folder, task, kind, arguments)
 
 
 def greedy(prompt):
     body = {"model": MODEL, "prompt": prompt, "temperature": 0, "max_tokens": 6, "stop": ["\n", "="]}
-    return ask("/v1/completions", body)["choices"][0]["text"]
+    return ask(BASE, "/v1/completions", body)["choices"][0]["text"]
 
 
 # What generation finds is what the same requests by hand give.
@@ -95,7 +73,7 @@ for tokenized in (True, False):
         for choice, [[logprob, is_greedy]] in zip(row["choices"], sample["resps"], strict=True):
             text = row["prompt"] + choice
             body = {"model": MODEL, "prompt": text, "echo": True, "logprobs": 2, "max_tokens": 0, "temperature": 0}
-            told = ask("/v1/completions", body)["choices"][0]
+            told = ask(BASE, "/v1/completions", body)["choices"][0]
             assert told["text"] == text and told["finish_reason"] == "length", told
             tokens = told["logprobs"]
             assert tokens["token_logprobs"][0] is None and tokens["top_logprobs"][0] is None, tokens
