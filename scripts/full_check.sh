@@ -23,6 +23,12 @@ scripts/seaweedfs.sh cargo test --locked "${suites[@]}"
 scripts/cluster.sh cargo test --locked "${suites[@]}"
 ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked --test cluster -- --test-threads=1 --nocapture
 
+step "adapters in batches of one sequence, sampled and trained alike"
+ANNEAL_EXACTNESS=all cargo test --locked --test exactness an_adapter_is_sampled
+
+step "machines that Slurm starts"
+scripts/slurm.sh cargo test --locked --test slurm -- --test-threads=1
+
 step "a file above 4 GiB in a bucket"
 ANNEAL_TEST_LARGE=1 scripts/seaweedfs.sh cargo test --locked --lib above_four
 
@@ -40,7 +46,7 @@ step "the study, tiny: every objective, every figure"
 cargo build --locked
 python3 examples/study/run.py --smoke --anneal target/debug/anneal --out "$(mktemp -d)"
 
-step "the study, killed with its server, ends with the same results"
+step "the study, killed with its server and workers, ends with the same results, of more than 60 jobs"
 scripts/study_killed.py target/debug/anneal
 
 step "50,000 cases from the document"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The study, tiny, on a server that runs: once undisturbed, and once with the study and the server killed amid it, which then
-go on with the same commands. Both must end with the same results.
+"""The whole study, tiny, on a server that runs: once undisturbed, and once with the study, the server and its workers killed
+amid it, which then go on with the same commands. Both must end with the same results.
 
     scripts/study_killed.py target/debug/anneal
 """
@@ -18,9 +18,10 @@ import urllib.request
 from pathlib import Path
 
 STUDY = Path(__file__).resolve().parent.parent / "examples/study/run.py"
-REGIMES = ("lag", "coverage")
+# So many jobs its sweeps have at least.
+JOBS = 60
 # The longest that anything here is waited for.
-SECONDS = 900
+SECONDS = 1800
 # What two runs of the same work do not share.
 OWN = ("build", "machine", "date", "job", "wall_seconds")
 
@@ -67,8 +68,7 @@ class Server:
 
 
 def study(server, out):
-    regimes = [word for name in REGIMES for word in ("--regime", name)]
-    command = [sys.executable, str(STUDY), "--smoke", "--server", f"http://{server.address}", "--out", str(out), *regimes]
+    command = [sys.executable, str(STUDY), "--smoke", "--server", f"http://{server.address}", "--out", str(out)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
@@ -92,6 +92,8 @@ def main():
         folder = Path(folder)
         whole = undisturbed(program, folder)
         before, killed = disturbed(program, folder, len(whole))
+    if len(whole) < JOBS:
+        sys.exit(f"these are {len(whole)} results, not {JOBS}")
     if not 2 <= before < len(whole):
         sys.exit("it was not killed amid its work")
     differing = [name for name in sorted({*whole, *killed}) if whole.get(name) != killed.get(name)]
@@ -129,10 +131,10 @@ def disturbed(program, folder, count):
         print(f"killed study and server after {before} of {count} results", flush=True)
         server.start()
         running = study(server, out)
-        for more in (4, 8):
+        for more in (4, 8, 30, 40):
             wait("more results", lambda: len(known(out)) >= before + more or running.poll() is not None)
-            # Its workers alone at first, then all of it.
-            if more == 4:
+            # Its workers alone at first, then all of it, and the same later.
+            if more in (4, 30):
                 subprocess.run(["pkill", "-KILL", "-P", str(server.process.pid)], check=False)
                 print(f"killed workers after {len(known(out))}", flush=True)
             else:
