@@ -232,7 +232,7 @@ fn all_linear() -> Value {
 
 #[test]
 fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
-    // One sequence a batch takes minutes; scripts/full_check.sh asks for it.
+    // Adapters in batches of one sequence are for scripts/full_check.sh, which asks for them; the model's own are tried above.
     let all = std::env::var("ANNEAL_EXACTNESS").is_ok_and(|which| which == "all");
     for (inspection, weights) in models() {
         let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
