@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 library=$(echo /usr/lib/*/faketime/libfaketimeMT.so.1)
 if [ ! -e "$library" ] || ! command -v haproxy >/dev/null; then
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends libfaketime haproxy; } >/dev/null
+  ./packages.sh --no-install-recommends libfaketime haproxy
   library=$(echo /usr/lib/*/faketime/libfaketimeMT.so.1)
 fi
 here=$PWD

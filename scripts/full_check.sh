@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 dpkg -s faketime debootstrap >/dev/null 2>&1 ||
-  { apt-get update -qq && apt-get install -y -qq faketime debootstrap; } >/dev/null
+  scripts/packages.sh faketime debootstrap
 
 step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 

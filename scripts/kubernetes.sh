@@ -12,10 +12,10 @@ needs=()
 command -v etcd >/dev/null || needs+=(etcd-server)
 command -v kubectl >/dev/null || needs+=(kubernetes-client)
 [ ${#needs[@]} -eq 0 ] ||
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needs[@]}"; } >/dev/null
+  "$own/scripts/packages.sh" --no-install-recommends "${needs[@]}"
 
 build() {
-  { apt-get install -y -qq --no-install-recommends golang-go dpkg-dev; } >/dev/null
+  "$own/scripts/packages.sh" --no-install-recommends golang-go dpkg-dev
   local sources=/etc/apt/sources.list.d/anneal-sources.sources tree=$kept/go/src/k8s.io/kubernetes
   sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources >"$sources"
   apt-get update -qq

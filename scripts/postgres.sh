@@ -6,7 +6,7 @@ set -euo pipefail
 
 programs=$(echo /usr/lib/postgresql/*/bin)
 if [ ! -d "${programs##* }" ]; then
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql; } >/dev/null
+  "$(dirname "${BASH_SOURCE[0]}")/packages.sh" --no-install-recommends postgresql
   programs=$(echo /usr/lib/postgresql/*/bin)
 fi
 programs=${programs##* }

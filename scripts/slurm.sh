@@ -12,7 +12,7 @@ needs=()
 command -v slurmctld >/dev/null || needs+=(slurmctld slurmd slurm-client munge)
 command -v ip >/dev/null || needs+=(iproute2)
 [ ${#needs[@]} -eq 0 ] ||
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needs[@]}"; } >/dev/null
+  "$(dirname "${BASH_SOURCE[0]}")/packages.sh" --no-install-recommends "${needs[@]}"
 
 # One cluster at a time: the networks have names.
 exec 9>"${TMPDIR:-/tmp}/anneal-slurm.lock"

@@ -18,7 +18,7 @@ fi
 # What tests need.
 browser() {
   if ! command -v chromium >/dev/null; then
-    { apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
+    scripts/packages.sh chromium fonts-dejavu-core
   fi
   [ -x target/debug/anneal ] || cargo test --locked --no-run --test page
 }

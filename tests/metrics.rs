@@ -40,7 +40,7 @@ fn the_tables_of_the_documentation_are_the_catalogue() {
     let text = fs::read_to_string(&path).unwrap();
     let shown = rows(&text);
     for metric in METRICS {
-        let expected = [&format!("`{}`", metric.name), metric.unit, metric.when, metric.meaning];
+        let expected = [&format!("`{}`", metric.name), metric.unit, metric.when.text(), metric.meaning];
         let found: Vec<&Vec<&str>> = shown.iter().filter(|row| row[0] == expected[0]).collect();
         assert_eq!(found, [&expected], "the row of {} in docs/metrics.md", metric.name);
     }

@@ -3,7 +3,9 @@
 
 mod common;
 
+use anneal::job::JobKind;
 use anneal::job::metric::metric;
+use anneal::spec::{Resolved, Work};
 use common::{Server, data_dir, small_spec};
 use serde_json::{Value, json};
 
@@ -22,7 +24,18 @@ fn run(server: &Server, spec: &Value) -> Value {
     let id = server.submit(spec);
     let job = server.wait(&id);
     assert_eq!(job["status"], "succeeded", "{job}");
+    reports_what_its_spec_lets_expect(server, &job);
     job
+}
+
+/// No metric is there of which a sweep would be told that nothing reports it.
+fn reports_what_its_spec_lets_expect(server: &Server, job: &Value) {
+    let (_, resolved) = Resolved::parse(JobKind::Train, &job["spec_resolved"]).unwrap();
+    let Work::Train(training) = &resolved.work else { panic!("{job}") };
+    let all = server.get(&format!("/v1/jobs/{}/metrics", job["id"].as_str().unwrap())).json();
+    for name in all["series"].as_array().unwrap().iter().map(|series| series["name"].as_str().unwrap()) {
+        assert!(training.may_report(&resolved.common, metric(name).unwrap(), name), "{name}: {}", job["spec_resolved"]);
+    }
 }
 
 /// The values of a metric by step; none where it was not reported.

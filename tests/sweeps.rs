@@ -257,12 +257,13 @@ fn long_trials_wait_for_one_another_and_the_given_up_ones_stop() {
 }
 
 #[test]
-fn by_a_metric_that_nobody_reports_nothing_is_decided_and_nobody_waits_for_the_end() {
+fn by_a_metric_that_no_trial_has_nothing_is_decided_and_nobody_waits_for_the_end() {
     let folder = data_dir();
     let server = Server::start(folder.path());
     let mut body = halved();
     body["spec"]["train"]["steps"] = json!(100_000);
-    body["halving"] = json!({"metric": "kl/teacher", "steps": [2]});
+    // Which models have experts is not in a spec.
+    body["halving"] = json!({"metric": "experts/busiest", "steps": [2]});
     body["seeds"] = json!([1]);
     body["at_once"] = json!(4);
     let made = create(&server, &body);
@@ -399,6 +400,9 @@ fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
     assert_eq!(told(halving(json!({"steps": [1]}))), ["/halving/steps/0", "not_evaluated"]);
     assert_eq!(told(halving(json!({"steps": [1], "metric": "pass@3"}))), ["/halving/metric", "not_evaluated"]);
     assert_eq!(told(halving(json!({"steps": [1], "metric": "luck"}))), ["/halving/metric", "unknown_metric"]);
+    for name in ["kl/teacher", "target/success", "fade/alpha", "part/style"] {
+        assert_eq!(told(halving(json!({"steps": [1], "metric": name}))), ["/halving/metric", "not_reported"], "{name}");
+    }
     assert_eq!(told(halving(json!({"steps": []}))), ["/halving/steps", "out_of_range"]);
     let budget = json!({"spec": quick_spec(), "seeds": [1], "budget": {"device_seconds": 0}});
     assert_eq!(refusal(&server, &budget).2, "/budget/device_seconds");

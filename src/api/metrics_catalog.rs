@@ -27,7 +27,7 @@ impl From<&Metric> for MetricDescription {
             id: metric.name.to_owned(),
             object: "metric",
             unit: metric.unit,
-            when: metric.when,
+            when: metric.when.text(),
             meaning: metric.meaning,
         }
     }

@@ -8,6 +8,7 @@
 
 mod evaluation;
 mod reference;
+mod reported;
 mod rollout_set;
 mod training;
 

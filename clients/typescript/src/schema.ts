@@ -6254,7 +6254,8 @@ export interface components {
         /** @description How the fork differs. */
         ForkJob: {
             /**
-             * @description A JSON Patch (RFC 6902) on the spec as it was submitted, at most 100 operations.
+             * @description A JSON Patch (RFC 6902) on the spec as it was submitted, or for a `control` run as the job resolved it; at most 100
+             *     operations.
              * @example [
              *       {
              *         "op": "replace",

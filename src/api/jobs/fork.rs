@@ -27,7 +27,8 @@ const MAX_DEPTH: usize = 128;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForkJob {
-    /// A JSON Patch (RFC 6902) on the spec as it was submitted, at most 100 operations.
+    /// A JSON Patch (RFC 6902) on the spec as it was submitted, or for a `control` run as the job resolved it; at most 100
+    /// operations.
     #[serde(default)]
     #[schema(value_type = Vec<Object>, example = json!([{"op": "replace", "path": "/seed", "value": 8}]))]
     patch: Vec<Value>,

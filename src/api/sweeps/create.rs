@@ -17,11 +17,12 @@ use crate::api::imports::Pull;
 use crate::api::jobs::fork::apply;
 use crate::api::jobs::resolve::resolve;
 use crate::clock;
+use crate::job::metric::metric;
 use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
 use crate::job::{FieldError, JobId, SweepId};
-use crate::spec::Training;
+use crate::spec::{Common, Training};
 use crate::store::{NewSweep, NewTrial, Work};
 
 /// Bytes of the specs of all trials.
@@ -230,8 +231,7 @@ impl Plan {
             }
         };
         if let Some(halving) = &self.halving {
-            let has_verifier = resolved.common.verifier.is_some();
-            check_rungs(halving, &resolved.training, has_verifier, &configuration.label)?;
+            check_rungs(halving, &resolved.training, &resolved.common, &configuration.label)?;
         }
         let job = resolved.into_job();
         let done = if self.reuse { app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await? } else { None };
@@ -248,13 +248,17 @@ fn once(known: &mut BTreeMap<String, JobId>, work: Work) -> Work {
 }
 
 /// Refuses decisions at steps where a job has nothing to decide by.
-fn check_rungs(halving: &Halving, spec: &Training, has_verifier: bool, label: &str) -> Result<(), Problem> {
-    let k = match halving.check().map_err(Problem::invalid)? {
-        Measure::PassAt(k) => Some(k),
-        Measure::Metric(_) => None,
+fn check_rungs(halving: &Halving, spec: &Training, common: &Common, label: &str) -> Result<(), Problem> {
+    let (k, metric) = match halving.check().map_err(Problem::invalid)? {
+        Measure::PassAt(k) => (Some(k), None),
+        Measure::Metric(name) => (None, metric(name)),
     };
     let mut errors = Vec::new();
-    if k.is_some() && (spec.held_out.is_none() || !has_verifier) {
+    if let Some(metric) = metric.filter(|metric| !spec.may_report(common, metric, &halving.metric)) {
+        let detail = format!("`{label}` does not report it, which is of: {}", metric.when.text());
+        errors.push(FieldError::new("/halving/metric", "not_reported", detail));
+    }
+    if k.is_some() && (spec.held_out.is_none() || common.verifier.is_none()) {
         let detail = format!("`{label}` has no held-out rows or no verifier, so that nothing is evaluated");
         errors.push(FieldError::new("/halving/metric", "not_evaluated", detail));
     }

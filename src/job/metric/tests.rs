@@ -32,6 +32,7 @@ fn every_entry_is_one_sentence_that_fits_a_table() {
     for Metric { name, unit, when, meaning } in METRICS {
         assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
         assert!(meaning.starts_with(|first: char| first.is_ascii_uppercase() || first == '`'), "{name}: {meaning}");
+        let when = &when.text();
         assert!(!when.is_empty() && !when.ends_with('.'), "{name}: {when}");
         assert!(!unit.is_empty(), "{name}");
         for text in [unit, when, meaning] {

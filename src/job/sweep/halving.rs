@@ -46,7 +46,7 @@ fn two() -> u32 {
 }
 
 impl Halving {
-    pub fn check(&self) -> Result<Measure, Vec<FieldError>> {
+    pub fn check(&self) -> Result<Measure<'_>, Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut refuse = |pointer: &str, code, detail: &str| {
             errors.push(FieldError::new(format!("/halving{pointer}"), code, detail));

@@ -172,7 +172,7 @@ impl Store {
     }
 
     /// What a measure of a job was after `step` optimizer steps, or in the end.
-    pub async fn measured(&self, job: JobId, measure: Measure, step: Option<u64>) -> Result<Option<f64>> {
+    pub async fn measured(&self, job: JobId, measure: Measure<'_>, step: Option<u64>) -> Result<Option<f64>> {
         Ok(match (measure, step) {
             (Measure::PassAt(k), _) => {
                 let evaluations = self.policy_evaluations(job).await?;

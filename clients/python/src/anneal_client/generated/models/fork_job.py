@@ -22,7 +22,8 @@ class ForkJob:
     """ How the fork differs.
 
         Attributes:
-            patch (list[ForkJobPatchItem] | Unset): A JSON Patch (RFC 6902) on the spec as it was submitted, at most 100
+            patch (list[ForkJobPatchItem] | Unset): A JSON Patch (RFC 6902) on the spec as it was submitted, or for a
+                `control` run as the job resolved it; at most 100
                 operations.
             name (None | str | Unset): Another name.
             from_ (None | str | Unset): `start` (the default): from the model that the job started from. `checkpoint`: from
