@@ -135,3 +135,11 @@ def variance_ratio(run):
     tables = run.get("gradient_variances") or []
     of = {name: mean([table[name]["variance"] for table in tables if name in table]) for name in ("full", "none")}
     return math.log(of["full"] / of["none"]) if of["full"] and of["none"] else None
+
+
+def variance_ratio_typical(run):
+    """The mean over a run's measurements of that logarithm, in which a single large variance counts as one of them."""
+    tables = run.get("gradient_variances") or []
+    variances = [[table[name]["variance"] for name in ("full", "none") if name in table] for table in tables]
+    ratios = [math.log(both[0] / both[1]) for both in variances if len(both) == 2 and min(both) > 0]
+    return mean(ratios) if ratios else None

@@ -11,7 +11,8 @@ from typing import Callable, Optional
 
 import stats
 from tasks import ARITHMETIC, COUNTDOWN, TASKS
-from data import best, change, first, gain, gap, last, passing, probed, series_mean, until, variance_ratio
+from data import best, change, first, gain, gap, last, passing, probed, series_mean, until
+from data import variance_ratio, variance_ratio_typical
 
 # All jobs.
 MODEL = "builtin:arith-tiny"
@@ -158,6 +159,8 @@ class Regime:
     probe: bool = False
     # Models whose checkpoints (`@good`) or rollout sets (`@noisy/set`) specs name.
     others: tuple = ()
+    # In multiples of the scale's.
+    steps: int = 1
     # Metrics that are drawn over the steps, beside pass@1.
     drawn: tuple = ()
 
@@ -181,12 +184,12 @@ def of_task(task):
     }
 
 
-def common(scale):
+def common(scale, steps):
     """The spec that all jobs of the study share, but for their task, model, seed and objective."""
     return {
         "optimizer": {"learning_rate": 0.0003, "schedule": "constant", "warmup": 0.0},
         "train": {
-            "steps": scale.steps,
+            "steps": steps,
             "prompts_per_step": scale.prompts,
             "track_reference": True,
             "micro_batch_tokens": MICRO_BATCH_TOKENS,
@@ -198,14 +201,14 @@ def common(scale):
             "prompts": scale.eval_prompts,
             "temperature": 1.0,
         },
-        "checkpoints": {"every_steps": scale.steps, "keep_last": 1},
+        "checkpoints": {"every_steps": steps, "keep_last": 1},
     }
 
 
 def spec_of(regime, condition, scale, seed):
     """The job of a condition. Models and sets that are yet to be made stand in it by their names, `@plain`."""
     base = {"name": f"{regime.name}/{condition.name}", "model": f"@{regime.start.name}", "seed": seed}
-    spec = merge(merge({**base, **of_task(TASKS[regime.start.task]), **common(scale)}, regime.changes), condition.changes)
+    spec = merge(merge({**base, **of_task(TASKS[regime.start.task]), **common(scale, regime.steps * scale.steps)}, regime.changes), condition.changes)
     smallest = {"prompts": scale.eval_prompts, "every_steps": scale.eval_every}
     return merge(spec, {"eval": {name: min(spec["eval"][name], most) for name, most in smallest.items()}})
 
@@ -473,7 +476,7 @@ def coverage():
         start=SPARSE,
         conditions=tuple(conditions),
         checks=(
-            Check("few prompts are solved in eight attempts (pass@8 at the start)", "once-4", passing(8, 0), below=0.9),
+            Check("on more than 30 % of the prompts all eight attempts fail (pass@8 at the start)", "once-4", passing(8, 0), below=0.7),
             Check("of many prompts all completions earn the same, mostly nothing (share at the start)", "once-4", first("reward/zero_spread"), above=0.3),
         ),
         comparisons=tuple(comparisons),
@@ -561,6 +564,31 @@ def entropy():
     )
 
 
+def lower():
+    """The lower target of FADE, in twice the steps, which its dial needs to move."""
+    grown = entropy()
+    kept = probed("entropy/mean")
+    return replace(
+        grown,
+        name="lower",
+        title="FADE: a lower target, and the steps to get there",
+        reading="As above, with a target of 0.75 nats and twice the steps: in the 48 of the regime above entropy did not come near it.",
+        conditions=tuple(condition for condition in grown.conditions if condition.name in ("grpo", "mean", "fade-50")),
+        checks=(
+            Check("the start has entropy (nats a token)", "grpo", first("entropy/mean"), above=1.0),
+            Check("delta falls below 1 (least delta)", "fade-50", best("fade/delta", min), below=0.98),
+        ),
+        comparisons=(
+            Comparison("FADE keeps more entropy than GRPO, nats", "fade-50", "grpo", kept, stats.above),
+            Comparison("FADE has a higher pass@64 than GRPO", "fade-50", "grpo", passing(64), stats.above),
+            Comparison("FADE is not below GRPO in pass@1", "fade-50", "grpo", passing(1), stats.not_below),
+            Comparison("FADE - mean-only GRPO, entropy", "fade-50", "mean", kept),
+            Comparison("FADE - mean-only GRPO, pass@64", "fade-50", "mean", passing(64)),
+        ),
+        steps=2,
+    )
+
+
 def distillation():
     """vOPD with every estimator and two teachers."""
     estimators = {
@@ -573,7 +601,7 @@ def distillation():
     conditions = []
     for teacher in ("good", "better"):
         for name, (label, fields) in estimators.items():
-            probing = {"gradient_variance_repeats": 8, "gradient_variance_every": 12} if name == "full" else {}
+            probing = {"gradient_variance_repeats": 8, "gradient_variance_every": 10} if name == "full" else {}
             objective = vopd(f"@{teacher}", **fields, **probing)
             conditions.append(Condition(f"{name}-{teacher}", f"{label}, {teacher} teacher", {"objective": objective}))
     comparisons = []
@@ -582,6 +610,8 @@ def distillation():
         comparisons.append(
             Comparison(words, f"full-{teacher}", None, variance_ratio, stats.below, RATIO_MARGIN)
         )
+        words = f"{teacher} teacher: the same, the mean of the logarithms of single measurements"
+        comparisons.append(Comparison(words, f"full-{teacher}", None, variance_ratio_typical))
         words = f"{teacher} teacher: the baseline is not below the full KL in pass@1"
         comparisons.append(Comparison(words, f"full-{teacher}", f"fullkl-{teacher}", passing(1), stats.not_below))
         for name in ("topk", "none", "topkl"):
@@ -592,8 +622,10 @@ def distillation():
         title="vOPD's baseline",
         claim="The baseline lowers the variance of the gradient, and reaches what differentiating the whole divergence does "
         "(arXiv 2605.07865).",
-        reading="Variance is measured before the first step and after every 12 on the prompts of the first one; the ratio is "
-        "that of the means over a run.",
+        reading="Variance is measured before the first step and after every ten on the prompts of the first one; the ratio is "
+        "that of the means over a run. (With a measurement every 12 steps it was supported with both teachers. Every ten steps, one measurement "
+        "with the good one has a variance of 34 without the baseline, where most have 1 to 5, and in another it is higher with the baseline, 7.6 against "
+        "2.8. The mean of the logarithms, in which a measurement counts as one, was added when this had been seen, and is only shown.)",
         start=PLAIN,
         conditions=tuple(conditions),
         checks=(
@@ -652,5 +684,5 @@ def reasoning():
 
 REGIMES = tuple(
     make()
-    for make in (reuse, temperature, mixed, lag, sampler, coverage, weights, entropy, distillation, reasoning)
+    for make in (reuse, temperature, mixed, lag, sampler, coverage, weights, entropy, lower, distillation, reasoning)
 )

@@ -30,6 +30,7 @@ import stats
 import svg
 import tasks
 from data import Results, best, first, gap, last, passing, until, variance_ratio
+from data import variance_ratio_typical
 from service import Client, JobFailed, Refused, Server, ServiceError
 from stats import Interval, interval, paired
 
@@ -203,7 +204,7 @@ class Regimes(unittest.TestCase):
     def test_methods_of_a_regime_take_the_same_steps_on_batches_of_one_size(self):
         for regime, condition, spec in self.specs():
             train = spec["train"]
-            self.assertEqual((train["steps"], train["prompts_per_step"]), (48, 32), condition.name)
+            self.assertEqual((train["steps"], train["prompts_per_step"]), (48 * regime.steps, 32), condition.name)
 
     def test_what_specs_name_is_made(self):
         of_tasks = {name for task in tasks.TASKS.values() for name in task.names}
@@ -324,6 +325,7 @@ class Reports(unittest.TestCase):
         one = report.Told(made_up(regime("reuse"), {"p3o-4 p3o/ess": 0.95}), regime("reuse"))
         silent = {comparison.first for comparison, _, verdict in one.compared if verdict == stats.NOT_TESTABLE}
         self.assertEqual((silent, one.verdict != stats.NOT_TESTABLE), ({"p3o-4"}, True))
+        self.assertEqual(self.verdict("lower", {"fade-50 fade/delta": 1.0}), stats.NOT_TESTABLE)
         self.assertEqual(self.verdict("coverage", {"reward/zero_spread": 0.1}), stats.NOT_TESTABLE)
 
     def test_measures_read_what_they_say(self):
@@ -332,6 +334,8 @@ class Reports(unittest.TestCase):
         self.assertEqual((first("fade/delta")(run), best("fade/delta", min)(run), last("fade/delta")(run)), (0.6,) * 3)
         self.assertAlmostEqual(last("fade/delta", log=True)(run), -0.5108, places=4)
         self.assertAlmostEqual(variance_ratio(run), -1.3764, places=3)
+        of = [{"full": {"variance": full}, "none": {"variance": none}} for full, none in ((1, 2), (1, 2), (100, 50))]
+        self.assertAlmostEqual(variance_ratio_typical({"gradient_variances": of}), -math.log(2) / 3)
         self.assertEqual(gap("support_price_low")(run), 0.2)
         # From 0.1 before the first step to the end after two of 2 seconds each: halfway there after two.
         middle = (passing(1, 0)(run) + passing(1)(run)) / 2
@@ -340,7 +344,7 @@ class Reports(unittest.TestCase):
         self.assertIsNone(until(1, 0.99)(timed))
         self.assertIsNone(until(1, 0.05)(timed), "it is there from the start")
         nothing = {"evaluations": [], "series": {}, "gaps": None}
-        measures = (passing(1), first("x"), best("x", min), last("x"), gap("x"), variance_ratio)
+        measures = (passing(1), first("x"), best("x", min), last("x"), gap("x"), variance_ratio, variance_ratio_typical)
         self.assertTrue(all(measure(nothing) is None for measure in measures))
 
     def test_the_page_shows_what_was_measured_and_every_regime_has_its_figure(self):
