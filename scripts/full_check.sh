@@ -23,9 +23,6 @@ scripts/seaweedfs.sh cargo test --locked "${suites[@]}"
 scripts/cluster.sh cargo test --locked "${suites[@]}"
 ANNEAL_KILLS=200 ANNEAL_AWAY_SECONDS=120 scripts/cluster.sh cargo test --locked --test cluster -- --test-threads=1 --nocapture
 
-step "adapters in batches of one sequence, sampled and trained alike"
-ANNEAL_EXACTNESS=all cargo test --locked --test exactness an_adapter_is_sampled
-
 step "machines that Slurm starts"
 scripts/slurm.sh cargo test --locked --test slurm -- --test-threads=1
 

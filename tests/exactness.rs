@@ -232,8 +232,6 @@ fn all_linear() -> Value {
 
 #[test]
 fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
-    // Adapters in batches of one sequence are for scripts/full_check.sh, which asks for them; the model's own are tried above.
-    let all = std::env::var("ANNEAL_EXACTNESS").is_ok_and(|which| which == "all");
     for (inspection, weights) in models() {
         let tokenizer = TextTokenizer::from_inspection(&inspection).unwrap();
         let requests = requests(&tokenizer);
@@ -245,7 +243,7 @@ fn an_adapter_is_sampled_with_as_it_is_trained_and_changes_nothing_at_first() {
                 assert_eq!(sample(&decoder, &tokenizer, &requests, 7), completions);
                 let sequences = sequences(&requests, &completions);
                 let recorded: Vec<f32> = sequences.iter().flat_map(|s| s.behavior_logprobs.clone()).collect();
-                for tokens in [1, 100, 1 << 20].into_iter().skip(usize::from(!all)) {
+                for tokens in [1, 100, 1 << 20] {
                     assert_eq!(trained(&decoder, &sequences, tokens), recorded, "{how:?} in batches of {tokens}");
                 }
                 let family = inspection.config.family.name;

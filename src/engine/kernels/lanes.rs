@@ -240,9 +240,11 @@ unsafe fn bf16_of(v: __m512) -> __m512i {
 #[derive(Clone, Copy)]
 pub struct Avx2;
 
+/// An instruction on both registers. `array::map` in its place would be a call of a function that may not use the instruction,
+/// for each register.
 #[cfg(target_arch = "x86_64")]
 macro_rules! both {
-    ($op:ident, $a:expr $(, $more:expr)*) => {
+    ($op:path, $a:expr $(, $more:expr)*) => {
         unsafe { [$op($a[0] $(, $more[0])*), $op($a[1] $(, $more[1])*)] }
     };
 }
@@ -313,12 +315,11 @@ unsafe impl Lanes for Avx2 {
     }
     #[inline(always)]
     unsafe fn exp2_whole(n: Self::V) -> Self::V {
-        unsafe {
-            n.map(|n| {
-                let biased = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-                _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))
-            })
-        }
+        let bias = unsafe { [_mm256_set1_epi32(127); 2] };
+        let whole = both!(_mm256_cvtps_epi32, n);
+        let biased = both!(_mm256_add_epi32, whole, bias);
+        let bits = both!(_mm256_slli_epi32::<23>, biased);
+        both!(_mm256_castsi256_ps, bits)
     }
     #[inline(always)]
     unsafe fn select_less(a: Self::V, b: Self::V, yes: Self::V, no: Self::V) -> Self::V {
@@ -327,11 +328,11 @@ unsafe impl Lanes for Avx2 {
     }
     #[inline(always)]
     unsafe fn halves(words: Self::V) -> (Self::V, Self::V) {
-        unsafe {
-            let bits = words.map(|words| _mm256_castps_si256(words));
-            let low = bits.map(|bits| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(bits)));
-            (low, bits.map(|bits| _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32(HIGH_HALF)))))
-        }
+        let mask = unsafe { [_mm256_set1_epi32(HIGH_HALF); 2] };
+        let bits = both!(_mm256_castps_si256, words);
+        let low = both!(_mm256_slli_epi32::<16>, bits);
+        let high = both!(_mm256_and_si256, bits, mask);
+        (both!(_mm256_castsi256_ps, low), both!(_mm256_castsi256_ps, high))
     }
 }
 

@@ -134,7 +134,12 @@ unsafe fn add_widened_body<S: Lanes>(block: &Tiled<'_>, out: *mut f32, stride: u
         let tiles = block.left[row / TILED * block.row_stride..].chunks_exact(TILED * TILED);
         unsafe {
             let out = out.add(row * stride);
-            let mut sums = vectors.map(|v| if block.fresh { S::splat(0.0) } else { S::load(out.add(v)) });
+            let mut sums = [S::splat(0.0); 2];
+            if !block.fresh {
+                for (sum, v) in sums.iter_mut().zip(vectors) {
+                    *sum = S::load(out.add(v));
+                }
+            }
             for (tile, right) in tiles.zip(block.right[..block.words * PANEL].chunks(TILED * PANEL)) {
                 let left = &tile[row % TILED * TILED..][..TILED];
                 let mut parts = [[S::splat(0.0); 2]; 2];
