@@ -43,7 +43,7 @@ class Scale:
 
 
 FULL = Scale(48, 32, 256, 24, 60, 128, 8, 1200)
-SMOKE = Scale(4, 4, 4, 4, 2, 4, 2, 120)
+SMOKE = Scale(4, 4, 4, 4, 2, 4, 2, 600)
 
 
 @dataclass(frozen=True)
