@@ -126,5 +126,6 @@ mod tests {
         assert_eq!(pointers(json!({"steps": [1], "metric": "pass@0"})), ["/halving/metric"]);
         assert_eq!(of(json!({"steps": [1], "metric": "pass@8"})).check(), Ok(Measure::PassAt(8)));
         assert_eq!(of(json!({"steps": [1], "metric": "loss"})).check(), Ok(Measure::Metric("loss")));
+        assert_eq!(of(json!({"steps": [1], "metric": "part/style"})).check(), Ok(Measure::Metric("part/style")));
     }
 }
