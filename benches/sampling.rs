@@ -1,4 +1,5 @@
-//! What guesses and shared beginnings of prompts save where a sampler has room for them, on this machine's processor.
+//! What guesses, shared beginnings of prompts and keys and values of earlier turns save where a sampler has room for them, on
+//! this machine's processor.
 //!
 //! ```text
 //! cargo bench --bench sampling                          the built-in model on sums
@@ -39,6 +40,10 @@ const NOTES: [&str; 4] = [
     "The train to Lausanne leaves from platform 7, the train to Geneva leaves from platform 9, and both trains stop in Renens.",
     "Chop the onions, fry the onions in buter, add the tomatos and the stock, and let the onions and the tomatos simer for an hour.",
 ];
+
+/// Turns of a conversation, and what is said between them.
+const TURNS: usize = 4;
+const AGAIN: &str = "\n<|im_start|>user\nOnce more, and leave its last words out.<|im_end|>\n<|im_start|>assistant\n";
 
 struct Subject {
     decoder: Decoder,
@@ -82,6 +87,34 @@ impl Subject {
         let began = Instant::now();
         let (completions, statistics) = sampler.run_within(limits, requests, |_| Ok(()))?;
         Ok(Run { completions, statistics, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// Conversations of each prompt, twice; with the prompt tokens that were computed, and the seconds that all turns behind the
+    /// first took.
+    fn talk(&self, keeps: bool) -> anyhow::Result<(Vec<Arc<[u32]>>, u64, f64)> {
+        let max_new_tokens = TURNS as u32 * (TOKENS + 32);
+        let spec = SamplingSpec { max_new_tokens, batch_size: 8, ..self.spec.clone() };
+        let stream = Stream::new(1, Purpose::Rollout, 0);
+        let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
+        let (limits, again, mut session) = (Limits::default(), self.tokenizer.encode(AGAIN)?, sampler.session());
+        let mut requests = self.requests(self.prompts.len(), 2);
+        let (mut computed, mut began) = (0, Instant::now());
+        for turn in 0..TURNS {
+            let (completions, statistics) = match keeps {
+                true => session.run_within(&limits, &requests, |_| Ok(()))?,
+                false => sampler.run_within(&limits, &requests, |_| Ok(()))?,
+            };
+            match turn {
+                0 => began = Instant::now(),
+                _ => computed += statistics.prompt_tokens,
+            }
+            for (request, completion) in requests.iter_mut().zip(completions) {
+                request.begun += completion.tokens.len() + again.len();
+                request.tokens = [&*request.tokens, &completion.tokens, &again].concat().into();
+            }
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        Ok((requests.into_iter().map(|request| request.tokens).collect(), computed, seconds))
     }
 }
 
@@ -134,5 +167,29 @@ fn main() -> anyhow::Result<()> {
         let prompted: usize = subject.prompts.iter().take(prompts).map(|prompt| prompt.len()).sum();
         println!("{:<44} {} of {prompted} prompt tokens computed", "", counts.prompt_tokens);
     }
+    if model.is_some() {
+        talks(&subject)?;
+    }
+    Ok(())
+}
+
+/// Conversations with the keys and values of earlier turns, and computing them again.
+fn talks(subject: &Subject) -> anyhow::Result<()> {
+    let mut times = [Vec::new(), Vec::new()];
+    let mut counts = [0, 0];
+    for _ in 0..ROUNDS {
+        let (anew, kept) = (subject.talk(false)?, subject.talk(true)?);
+        ensure!(anew.0 == kept.0, "what is kept has changed a completion");
+        times[0].push(anew.2);
+        times[1].push(kept.2);
+        counts = [anew.1, kept.1];
+    }
+    let [anew, kept] = times.map(median);
+    println!(
+        "{TURNS} turns, from the second on: {} of {} prompt tokens computed, {:.2} of the time",
+        counts[1],
+        counts[0],
+        kept / anew
+    );
     Ok(())
 }

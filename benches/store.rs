@@ -204,6 +204,7 @@ fn analysis(criterion: &mut Criterion) {
         answer: sample / 2,
         reward: f64::from((group + sample) % 3 / 2),
         behavior_logprob: -f64::from(10 + sample),
+        tokens: 10 + sample,
     };
     let group = |group| ScoredGroup { completions: (0..GROUP_SIZE).map(|sample| completion(group, sample)).collect() };
     let groups: Vec<ScoredGroup> = (0..GROUPS).map(group).collect();

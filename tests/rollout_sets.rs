@@ -35,8 +35,8 @@ struct Shared {
     ready: String,
     /// Without rewards.
     unscored: String,
-    /// At temperature 0.7.
-    cool: String,
+    /// At temperature 1.5.
+    warm: String,
     /// After three training steps.
     late: String,
     /// From another model.
@@ -57,7 +57,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         let mut sets = Vec::new();
         sets.push(write_set(&store, plain).await);
         sets.push(write_set(&store, |set| set.rewards = false).await);
-        sets.push(write_set(&store, |set| set.spec["sampling"]["temperature"] = json!(0.7)).await);
+        sets.push(write_set(&store, |set| set.spec["sampling"]["temperature"] = json!(1.5)).await);
         sets.push(write_set(&store, |set| set.max_step = 3).await);
         sets.push(write_set(&store, |set| set.model_digest = String::from("sha256:00")).await);
         let (failed, job) = submit_set(&store, &Fixture::default()).await;
@@ -70,9 +70,9 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         sets
     });
     let server = Server::start(&data);
-    let [ready, unscored, cool, late, foreign, failed, cancelled] =
+    let [ready, unscored, warm, late, foreign, failed, cancelled] =
         sets.iter().map(ToString::to_string).collect::<Vec<_>>().try_into().unwrap();
-    Shared { server, ready, unscored, cool, late, foreign, failed, cancelled, _folder: folder }
+    Shared { server, ready, unscored, warm, late, foreign, failed, cancelled, _folder: folder }
 });
 
 fn server() -> &'static Server {
@@ -149,6 +149,7 @@ async fn write_set(store: &Store, change: impl Fn(&mut Fixture)) -> RolloutSetId
         answer: sample,
         reward: reward(sample).unwrap_or_default(),
         behavior_logprob: -0.35,
+        tokens: 2,
     };
     let group = |_| ScoredGroup { completions: (0..GROUP_SIZE).map(completion).collect() };
     let groups: Vec<ScoredGroup> = (0..GROUPS).map(group).collect();
@@ -422,7 +423,7 @@ fn a_job_learns_only_from_a_set_that_fits_it() {
     };
     let refuse = |set: &str, code: &str| assert_refused("/v1/jobs", &from(set), "/rollouts/from", code);
     refuse(&SHARED.unscored, "no_rewards");
-    refuse(&SHARED.cool, "rollouts_not_from_the_reference");
+    refuse(&SHARED.warm, "rollouts_not_from_the_reference");
     refuse(&SHARED.late, "rollouts_not_from_the_reference");
     refuse(&SHARED.foreign, "rollouts_from_another_model");
     refuse(&SHARED.cancelled, "rollout_set_not_ready");
@@ -445,6 +446,17 @@ fn a_job_learns_only_from_a_set_that_fits_it() {
     good.as_object_mut().unwrap().remove("verifier");
     let answer = server().post("/v1/jobs?dry_run=preflight", &good);
     assert_eq!((answer.status, &answer.json()["plan"]["completions"]), (200, &json!(0)), "{}", answer.json());
+
+    // A penalty that holds the policy near a hotter one.
+    let warnings = |set: &str| {
+        let mut p3o = from(set);
+        p3o["objective"] = json!({"type": "p3o", "group_size": GROUP_SIZE});
+        let answer = server().post("/v1/jobs?dry_run=validate", &p3o).json();
+        let warnings = answer["warnings"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+        warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(&SHARED.warm), ["p3o_pulled_to_sampler"]);
+    assert_eq!(warnings(&SHARED.ready), Vec::<String>::new());
 }
 
 #[test]

@@ -102,6 +102,7 @@ fn trials_take_their_turns_and_are_compared_seed_by_seed() {
     let losses = report(&server, &made, "?metric=loss&baseline=1");
     assert_eq!(losses["comparisons"][0]["configuration"], 0);
     assert_eq!(report(&server, &made, "?metric=luck")["code"], "unknown_metric");
+    assert_eq!(report(&server, &made, "?metric=fade/alpha")["code"], "not_reported");
     assert_eq!(report(&server, &made, "?baseline=2")["errors"][0]["pointer"], "/baseline");
 
     // The same once more is answered by what there is; a sweep that is over is over.
@@ -224,6 +225,8 @@ fn the_worse_half_is_given_up_at_each_step_by_what_was_measured_there() {
     for (place, summary) in found["configurations"].as_array().unwrap().iter().enumerate() {
         let is_left = one.contains(&(place as u64));
         assert!(!is_left || (summary["seeds"] == 4 && summary["dropped_at"].is_null()), "{summary}");
+        // Whether or not one of them had come to its end before it was seen.
+        assert!(is_left || (summary["seeds"] == 0 && summary["dropped_at"].is_number()), "{summary}");
     }
     let cancelled = server.post(&format!("{path}/cancel"), &json!({}));
     assert_eq!(cancelled.problem(), "sweep_over");
@@ -262,8 +265,8 @@ fn by_a_metric_that_no_trial_has_nothing_is_decided_and_nobody_waits_for_the_end
     let server = Server::start(folder.path());
     let mut body = halved();
     body["spec"]["train"]["steps"] = json!(100_000);
-    // Which models have experts is not in a spec.
-    body["halving"] = json!({"metric": "experts/busiest", "steps": [2]});
+    // Reported where eight prompts have different rewards, which is known when they are sampled; these are two.
+    body["halving"] = json!({"metric": "reward/length_correlation", "steps": [2]});
     body["seeds"] = json!([1]);
     body["at_once"] = json!(4);
     let made = create(&server, &body);
@@ -275,6 +278,42 @@ fn by_a_metric_that_no_trial_has_nothing_is_decided_and_nobody_waits_for_the_end
         assert_eq!((&trial["rung_step"], &trial["rung_value"]), (&json!(2), &Value::Null));
     }
     server.post(&format!("/v1/sweeps/{}/cancel", made["id"].as_str().unwrap()), &json!({}));
+}
+
+/// A name may stand for other rows by the time that seeds are added, and another phase's metric may be older than the step.
+#[test]
+fn added_seeds_have_the_data_of_the_others_and_what_few_steps_report_counts_at_later_ones() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let jsonl = [("content-type", "application/jsonl")];
+    let rows = |numbers: std::ops::Range<u32>| -> String {
+        numbers
+            .map(|n| json!({"prompt": format!("{n}+1="), "answer": (n + 1).to_string()}).to_string() + "\n")
+            .collect()
+    };
+    let made = server.post_bytes("/v1/datasets?name=sums", rows(1..5).as_bytes(), &jsonl);
+    assert_eq!(made.status, 201, "{}", made.json());
+    let data = made.json()["id"].as_str().unwrap().to_owned();
+    let mut body = sweep_of(quick_spec());
+    body["spec"]["dataset"]["train"] = json!("sums");
+    body["spec"]["train"] =
+        json!({"steps": 4, "prompts_per_step": 2, "updates_per_rollout": 2, "micro_batch_tokens": 256});
+    // Of sampling phases, which are before steps 1 and 3.
+    body["halving"] = json!({"metric": "throughput/rollout_tokens_per_second", "steps": [2]});
+    body["seeds"] = json!([1]);
+    let made = create(&server, &body);
+    let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+    let trials = done["trials"].as_array().unwrap();
+    assert!(trials.iter().all(|trial| trial["rung_value"].is_number()), "{trials:?}");
+    assert_eq!(trials.iter().filter(|trial| trial["dropped"] == true).count(), 1, "{done}");
+    assert_eq!(server.post_bytes(&format!("/v1/datasets/{data}/append"), rows(5..7).as_bytes(), &jsonl).status, 201);
+    let path = format!("/v1/sweeps/{}", made["id"].as_str().unwrap());
+    let more = server.patch(&path, &json!({"add_seeds": [2]}), &[]).json();
+    let rows = |sweep: &Value, trial: usize| {
+        server.job(sweep["trials"][trial]["job"].as_str().unwrap())["spec_resolved"]["dataset"]["train"].clone()
+    };
+    assert_eq!(rows(&more, 2), rows(&made, 0), "{more}");
+    until(&server, &made, |sweep| sweep["status"] == "finished");
 }
 
 /// Trials that come to the same spec are one job, where the sweep reuses what is done; the sweep counts it as under way once.
@@ -400,7 +439,7 @@ fn what_cannot_be_is_refused_by_its_field_and_nothing_is_made() {
     assert_eq!(told(halving(json!({"steps": [1]}))), ["/halving/steps/0", "not_evaluated"]);
     assert_eq!(told(halving(json!({"steps": [1], "metric": "pass@3"}))), ["/halving/metric", "not_evaluated"]);
     assert_eq!(told(halving(json!({"steps": [1], "metric": "luck"}))), ["/halving/metric", "unknown_metric"]);
-    for name in ["kl/teacher", "target/success", "fade/alpha", "part/style"] {
+    for name in ["kl/teacher", "target/success", "fade/alpha", "part/style", "experts/busiest"] {
         assert_eq!(told(halving(json!({"steps": [1], "metric": name}))), ["/halving/metric", "not_reported"], "{name}");
     }
     assert_eq!(told(halving(json!({"steps": []}))), ["/halving/steps", "out_of_range"]);

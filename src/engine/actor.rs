@@ -433,7 +433,7 @@ impl<'a, B: Backend> Actor<'a, B> {
             Some(spec) => {
                 let context = self.weights.config().max_position_embeddings;
                 let table = Table {
-                    sampler,
+                    sampler: &sampler,
                     prompter: Prompter::new(&self.tokenizer, self.chat.as_ref(), &self.spec.prompt, context)?,
                     spec,
                     environment: self.environment.as_ref(),

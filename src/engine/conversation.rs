@@ -2,7 +2,7 @@
 //!
 //! A turn is sampled as the rest of a completion that has begun, with draws and limits counted from its beginning, so that a
 //! completion does not depend on where it was cut into turns. What the environment wrote stands among its tokens, which the
-//! model reads and nothing is learnt of.
+//! model reads and nothing is learnt of. Keys and values of earlier turns stay where they are, as far as there is room.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -29,7 +29,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// What conversations are held with.
 pub(super) struct Table<'a, B: Backend> {
     /// Ends turns at the environment's stop text, too.
-    pub sampler: Sampler<'a, B>,
+    pub sampler: &'a Sampler<'a, B>,
     pub prompter: Prompter<'a>,
     pub spec: &'a EnvironmentSpec,
     /// None where the verifier answers.
@@ -84,6 +84,7 @@ impl<B: Backend> Table<'_, B> {
             (0..requests.len()).map(|place| Conversation::new(self.spec.turns_of(&row(place).fields))).collect();
         let mut open: Vec<usize> = (0..all.len()).collect();
         let mut progress = Progress::new(self.phase, "completions", requests.len());
+        let mut session = self.sampler.session();
         // Each round takes a turn of each.
         while !open.is_empty() {
             if std::mem::take(&mut self.verifying) {
@@ -91,9 +92,9 @@ impl<B: Backend> Table<'_, B> {
             }
             let turns: Vec<Request> = open.iter().map(|place| all[*place].request(&requests[*place])).collect();
             let done = requests.len() - open.len();
-            let completions = self.sampler.run(&turns, |_| progress.update(reporter, done))?;
+            let completions = session.run(&turns, |_| progress.update(reporter, done))?;
             for (place, completion) in open.iter().zip(completions) {
-                all[*place].take(completion, &self.sampler)?;
+                all[*place].take(completion, self.sampler)?;
             }
             let (mut going_on, mut full) = (Vec::with_capacity(open.len()), Vec::new());
             for (place, answer) in self.answers(&mut all, &open, reporter)? {

@@ -102,6 +102,7 @@ impl RolloutGroup {
                 answer,
                 reward: r.reward,
                 behavior_logprob: r.behavior_logprobs.iter().map(|l| f64::from(*l)).sum(),
+                tokens: r.tokens.len() as u32,
             })
             .collect();
         ScoredGroup { completions }

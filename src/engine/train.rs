@@ -70,7 +70,7 @@ fn run_on<B: Backend>(
     trainer.resume(reporter)?;
     trainer.check_ranks()?;
     if job.resume.is_empty() {
-        for warning in objective::warnings(&job.spec.objective, &job.sections()) {
+        for warning in objective::warnings(&job.spec.objective, &job.sections(), None) {
             let detail = LogDetail::Spec { pointer: warning.pointer.clone() };
             reporter.event(NewEvent::warning(warning.to_string(), warning.code, detail))?;
         }

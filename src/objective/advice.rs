@@ -356,9 +356,13 @@ fn p3o(m: &Measured, set: &str) -> Candidate {
     p3o.compares(m);
     match (m.recorded.max_step, m.recorded.whole_distribution) {
         (0, true) => p3o.say(0, String::from("completions are fresh, so that there is little to adapt to")),
-        (0, false) => {
-            p3o.say(2, String::from("completions are of another distribution, and it adapts to how far they are off"))
-        }
+        (0, false) => p3o.say(
+            1,
+            String::from(
+                "completions are of another distribution, and it adapts to how far they are off; where that one is noisier its \
+                 penalty pulls toward it, which a dry run says",
+            ),
+        ),
         (step, _) => p3o
             .say(2, format!("completions are of a policy {step} steps further, and it adapts to how far they are off")),
     }

@@ -25,6 +25,9 @@ pub struct ScoredCompletion {
     pub reward: f64,
     /// Log-probability of the whole completion under the model that sampled it.
     pub behavior_logprob: f64,
+    /// Its tokens, of which each has a log-probability that is rounded to f32; 0 in sets of before they were counted.
+    #[serde(default)]
+    pub tokens: u32,
 }
 
 /// The scored completions of one prompt.
@@ -214,9 +217,17 @@ impl ScoredGroup {
         let distinct: Vec<usize> = self.distinct().collect();
         let log_sum = |terms: Vec<f64>| log_mean_exp(&terms) + (terms.len() as f64).ln();
         let stored = log_sum(distinct.iter().map(|i| self.log_target(*i, beta)).collect());
-        let known: f64 = distinct.iter().map(|i| self.completions[*i].behavior_logprob.exp()).sum();
-        let rest = (1.0 - known).max(0.0).ln();
-        let whole = range.map(|reward| log_add(stored, rest + reward / beta));
+        // Each token's log-probability is off by a rounding at most, so that what seems certain may leave something.
+        let known = |direction: f64| -> f64 {
+            let logprob = |completion: &ScoredCompletion| {
+                completion.behavior_logprob + direction * f64::from(completion.tokens) * f64::from(f32::EPSILON)
+            };
+            distinct.iter().map(|i| logprob(&self.completions[*i]).exp()).sum()
+        };
+        let whole = [(1.0, range[0]), (-1.0, range[1])].map(|(direction, reward)| {
+            let rest = (1.0 - known(direction)).max(0.0).ln();
+            log_add(stored, rest + reward / beta)
+        });
         let once = counts(self, |completion| completion.sequence);
         let singles = self.completions.iter().filter(|completion| once[&completion.sequence] == 1);
         let singles: Vec<f64> = singles.map(|completion| completion.reward / beta).collect();
@@ -398,6 +409,7 @@ pub(super) mod tests {
                 answer: i as u32,
                 reward: *reward,
                 behavior_logprob: -2.0,
+                tokens: 0,
             })
             .collect();
         ScoredGroup { completions }
@@ -489,6 +501,19 @@ pub(super) mod tests {
         }
     }
 
+    /// A policy of two completions in f32: the wrong one has all but 1e-8, and its log-probability is rounded to 0.
+    #[test]
+    fn the_support_price_is_bounded_where_rounding_hides_what_is_left() {
+        let beta = 0.02;
+        let mut certain = group(&[0.0; 8]);
+        for completion in &mut certain.completions {
+            (completion.sequence, completion.behavior_logprob, completion.tokens) = (0, 0.0, 6);
+        }
+        let exact = beta * ((1.0 - 1e-8) + 1e-8 * (1.0_f64 / beta).exp()).ln() - beta * (1.0_f64 - 1e-8).ln();
+        let price = certain.cover(beta, REWARDS).price;
+        assert!(exact > 0.6 && price[0] <= exact && exact <= price[1], "{exact} {price:?}");
+    }
+
     /// Every group that a policy of four completions can draw, with its chance: the bounds hold for each of them, and the
     /// exact price is the least loss of a policy on what was drawn (J = expected reward - beta KL to pi_ref).
     #[test]
@@ -507,6 +532,7 @@ pub(super) mod tests {
                     answer: *y as u32,
                     reward: rewards[*y],
                     behavior_logprob: reference[*y].ln(),
+                    tokens: 0,
                 };
                 let group = ScoredGroup { completions: drawn.iter().map(completion).collect() };
                 let cover = group.cover(beta, REWARDS);

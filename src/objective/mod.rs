@@ -381,7 +381,7 @@ pub struct Circumstances {
     pub truncated: bool,
     /// The policy moves on while they are used.
     pub reused: bool,
-    /// At a temperature above 1.
+    /// At a temperature above 1, now or when they were stored.
     pub hotter: bool,
     /// Some are another model's.
     pub from_another_model: bool,

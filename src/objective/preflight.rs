@@ -89,8 +89,9 @@ const STALE: Warning = (
      rate and the entropy of what sampled them: FADE's averages follow that, and not the policy that is trained",
 );
 
-/// What a client should know of a job that is possible but probably not what they want.
-pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
+/// What a client should know of a job that is possible but probably not what they want. `stored_temperature` is what the stored
+/// completions that it learns from were sampled at, if it learns from any.
+pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>, stored_temperature: Option<f64>) -> Vec<FieldError> {
     let objective = config.build(spec.train);
     let samples = !objective.needs().completions && spec.rollouts.from.is_none();
     let s = spec.sampling;
@@ -99,7 +100,7 @@ pub fn warnings<R>(config: &Config, spec: &Sections<'_, R>) -> Vec<FieldError> {
         shifted: samples && (s.temperature != 1.0 || s.is_narrowed()),
         truncated: samples && (s.top_p < 1.0 || s.top_k > 0),
         reused: objective.plan().longest_round() > 1 || spec.train.max_lag > 0,
-        hotter: samples && s.temperature > 1.0,
+        hotter: (samples && s.temperature > 1.0) || stored_temperature.is_some_and(|degrees| degrees > 1.0),
         from_another_model: spec.rollouts.from_another_model,
     };
     let is_elsewhere = job.reused || !samples || job.shifted || job.truncated || spec.rollouts.mix.is_some();
@@ -153,9 +154,10 @@ mod tests {
 
     #[test]
     fn departures_are_said() {
-        let codes = |objective, rest| {
+        let codes = |objective, rest: Value| {
+            let stored = rest["stored_temperature"].as_f64();
             with(objective, rest, |config, sections| {
-                warnings(config, sections).into_iter().map(|w| w.code).collect::<Vec<_>>()
+                warnings(config, sections, stored).into_iter().map(|w| w.code).collect::<Vec<_>>()
             })
         };
         let hot = json!({"sampling": {"temperature": 1.3}});
@@ -167,6 +169,8 @@ mod tests {
         assert_eq!(codes(importance.clone(), hot.clone()), Vec::<&str>::new());
         assert_eq!(codes(importance, others.clone()), ["p3o_pulled_to_sampler"]);
         assert_eq!(codes(json!({"type": "p3o", "behavior_coef": 0.0}), others), Vec::<&str>::new());
+        let stored = json!({"rollouts": {"from": "rs_0"}, "stored_temperature": 2.0});
+        assert_eq!(codes(json!({"type": "p3o"}), stored), ["p3o_pulled_to_sampler"]);
         let cold = json!({"sampling": {"temperature": 0.6}});
         assert_eq!(codes(json!({"type": "p3o"}), cold), Vec::<&str>::new());
         assert_eq!(codes(json!({"type": "policy_gradient"}), hot), ["off_policy"]);

@@ -91,7 +91,7 @@ const LINES: &[Line] = &[
     (
         "mis",
         "IcePop, Ling team, 2025",
-        "Masked importance sampling by token: those whose ratio is above the cap do not count.",
+        "Masked importance sampling by token: those whose ratio is above the cap do not count (IcePop masks those far below 1, too).",
         r#"{"objective": {"type": "policy_gradient", "advantage": "group_std", "correction": "masked"}}"#,
     ),
     (

@@ -147,7 +147,7 @@ pub fn apply(spec: &mut Value, patch: Vec<Value>, at: impl Fn(usize) -> String) 
         let operation: json_patch::PatchOperation =
             serde_json::from_value(operation).map_err(|error| failed(index, format!("is no operation: {error}")))?;
         json_patch::patch(spec, std::slice::from_ref(&operation)).map_err(|error| {
-            failed(index, format!("operation {index} cannot be applied at `{}`: {}", error.path, error.kind))
+            failed(index, format!("the operation cannot be applied at `{}`: {}", error.path, error.kind))
         })?;
         if is_deeper(spec, MAX_DEPTH) || spec.to_string().len() > MAX_JSON_BYTES {
             let detail = format!("the spec becomes larger than {MAX_JSON_BYTES} bytes or nested too deeply");

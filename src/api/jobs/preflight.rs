@@ -134,10 +134,18 @@ pub struct Checked {
     longest: u64,
 }
 
+/// What the stored completions of a job were sampled at.
+async fn stored_temperature(store: &Store, training: &Training) -> Result<Option<f64>, Problem> {
+    let Some(id) = training.rollouts.stored() else { return Ok(None) };
+    let set = store.rollout_set(*id).await?;
+    Ok(Some(store.job(set.job).await?.resolved.common.sampling.temperature))
+}
+
 /// Answers a dry run of a spec that was found valid.
 pub async fn preflight(store: &Store, resolution: Resolution, dry_run: DryRun) -> Result<Preflight, Problem> {
     let (resolved, attributes) = (resolution.resolved(), resolution.attributes.clone());
-    let mut warnings = objective::warnings(&resolution.training.objective, &resolution.sections());
+    let stored = stored_temperature(store, &resolution.training).await?;
+    let mut warnings = objective::warnings(&resolution.training.objective, &resolution.sections(), stored);
     let warning = |FieldError { pointer, code, detail }| Warning { pointer, code: code.to_owned(), detail };
     let plan = match dry_run {
         DryRun::Validate => None,

@@ -40,6 +40,13 @@ pub struct Resolution {
     pub estimate: Estimate,
 }
 
+impl Resolution {
+    /// Whether its model has experts.
+    pub fn has_experts(&self) -> bool {
+        self.estimate.shape.experts > 0
+    }
+}
+
 /// What decides about a job's memory besides its spec.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {

@@ -15,14 +15,13 @@ use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{JsonBody, read};
 use crate::api::imports::Pull;
 use crate::api::jobs::fork::apply;
-use crate::api::jobs::resolve::resolve;
+use crate::api::jobs::resolve::{Resolution, resolve};
 use crate::clock;
-use crate::job::metric::metric;
+use crate::job::metric::{Metric, When, metric};
 use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
 use crate::job::{FieldError, JobId, SweepId};
-use crate::spec::{Common, Training};
 use crate::store::{NewSweep, NewTrial, Work};
 
 /// Bytes of the specs of all trials.
@@ -130,7 +129,7 @@ pub async fn create_sweep(Access(app): Access, JsonBody(body): JsonBody) -> Resu
     let plan = Plan::of(asked)?;
     let id = SweepId::generate();
     // A model that is brought for them is not what the request's key stands for.
-    let trials = app.store.on_the_way(plan.trials(&app, &plan.variation, |_| true)).await?;
+    let trials = app.store.on_the_way(plan.trials(&app, &plan.variation, &BTreeMap::new(), |_| true)).await?;
     let configurations = json!(plan.configurations);
     let sweep = NewSweep { id, name, request: body, configurations, at_once, halving, budget_seconds, trials };
     let row = app.store.add_sweep(sweep, clock::now()).await?;
@@ -182,19 +181,24 @@ impl Plan {
         Self::of(read(request)?)
     }
 
-    /// Trials of the seeds of `of`, of the configurations that are wanted. Those of the same seed stand together, so that what is
-    /// there early can be compared.
+    /// Trials of the seeds of `of`, of the configurations that are wanted; of those that are `pinned` the specs are these, but
+    /// for what comes with a seed. Those of the same seed stand together, so that what is there early can be compared.
     pub(super) async fn trials(
         &self,
         app: &App,
         of: &Variation,
+        pinned: &BTreeMap<u32, Value>,
         is_wanted: impl Fn(u32) -> bool,
     ) -> Result<Vec<NewTrial>, Problem> {
         let mut trials = Vec::with_capacity(self.configurations.len() * of.seeds.len());
         let mut known = BTreeMap::new();
         for (at, seed) in of.seeds.iter().enumerate() {
             for (place, configuration) in (0_u32..).zip(&self.configurations).filter(|(place, _)| is_wanted(*place)) {
-                let work = self.work(app, &of.with_seed(configuration, at), *seed).await?;
+                let (base, changes) = match pinned.get(&place) {
+                    Some(base) => (base, configuration.unchanged()),
+                    None => (&self.spec, configuration.clone()),
+                };
+                let work = self.work(app, base, &of.with_seed(&changes, at), *seed).await?;
                 let work = if self.reuse && self.halving.is_none() { once(&mut known, work) } else { work };
                 trials.push(NewTrial { configuration: place, seed: *seed, work });
             }
@@ -203,8 +207,8 @@ impl Plan {
     }
 
     /// The job of a trial, or one that has done the same.
-    async fn work(&self, app: &App, configuration: &Configuration, seed: u64) -> Result<Work, Problem> {
-        let mut spec = self.spec.clone();
+    async fn work(&self, app: &App, base: &Value, configuration: &Configuration, seed: u64) -> Result<Work, Problem> {
+        let mut spec = base.clone();
         for (operation, pointer) in configuration.patch.iter().zip(&configuration.pointers) {
             if !pointer.starts_with("/variants") {
                 make_room(&mut spec, operation["path"].as_str().unwrap_or_default());
@@ -224,14 +228,14 @@ impl Plan {
         let resolved = match resolve(app, Pull::Begin, spec).await {
             Ok(resolved) => resolved,
             Err(problem) => {
-                let mut base = self.spec.clone();
+                let mut base = base.clone();
                 base["seed"] = json!(seed);
                 let of_base = resolve(app, Pull::Describe, base).await.err().map(|problem| problem.errors);
                 return Err(invalid_trial(problem, configuration, seed, &of_base.unwrap_or_default()));
             }
         };
         if let Some(halving) = &self.halving {
-            check_rungs(halving, &resolved.training, &resolved.common, &configuration.label)?;
+            check_rungs(halving, &resolved, &configuration.label)?;
         }
         let job = resolved.into_job();
         let done = if self.reuse { app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await? } else { None };
@@ -248,13 +252,18 @@ fn once(known: &mut BTreeMap<String, JobId>, work: Work) -> Work {
 }
 
 /// Refuses decisions at steps where a job has nothing to decide by.
-fn check_rungs(halving: &Halving, spec: &Training, common: &Common, label: &str) -> Result<(), Problem> {
+fn check_rungs(halving: &Halving, resolved: &Resolution, label: &str) -> Result<(), Problem> {
+    let (spec, common) = (&resolved.training, &resolved.common);
     let (k, metric) = match halving.check().map_err(Problem::invalid)? {
         Measure::PassAt(k) => (Some(k), None),
         Measure::Metric(name) => (None, metric(name)),
     };
     let mut errors = Vec::new();
-    if let Some(metric) = metric.filter(|metric| !spec.may_report(common, metric, &halving.metric)) {
+    let may_report = |metric: &Metric| {
+        let is_of_experts = metric.when == When::Experts;
+        spec.may_report(common, metric, &halving.metric) && (resolved.has_experts() || !is_of_experts)
+    };
+    if let Some(metric) = metric.filter(|metric| !may_report(metric)) {
         let detail = format!("`{label}` does not report it, which is of: {}", metric.when.text());
         errors.push(FieldError::new("/halving/metric", "not_reported", detail));
     }

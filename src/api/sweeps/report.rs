@@ -1,6 +1,6 @@
 //! `GET /v1/sweeps/{id}/report`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,12 @@ use super::configurations;
 use crate::api::access::Access;
 use crate::api::error::{Problem, ProblemBody};
 use crate::api::extract::{Id, Params};
+use crate::job::metric::metric;
 use crate::job::sweep::measure::Measure;
 use crate::job::sweep::statistics::{CONFIDENCE, POWER, interval};
 use crate::job::{FieldError, JobStatus, SweepId};
+use crate::spec::Work;
+use crate::store::{Store, TrialRow};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -37,7 +40,9 @@ pub struct SweepReport {
     /// With what chance a difference of the size `detectable` would be told from none.
     power: f64,
     configurations: Vec<SweepSummary>,
-    /// Every other configuration less the baseline, over the seeds that both have.
+    /// The configuration, by its place, that the others are compared with.
+    baseline: usize,
+    /// Every other configuration less the baseline, over the seeds that both have; those that were given up are not compared.
     comparisons: Vec<SweepComparison>,
     /// Trials that have no value: they are not over, have failed, or report no such thing. Those that were given up are not
     /// among them.
@@ -51,9 +56,10 @@ struct SweepSummary {
     seeds: usize,
     /// Null without values.
     mean: Option<f64>,
-    /// The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds.
+    /// The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds, and where all have
+    /// the same value, which says nothing of how far off others would be.
     half_width: Option<f64>,
-    /// By seed.
+    /// By seed; of a configuration that was given up there are none, whether or not a trial of it had come to its end.
     values: BTreeMap<u64, f64>,
     /// The step after which it was given up, of a sweep that does.
     dropped_at: Option<u64>,
@@ -68,7 +74,8 @@ struct SweepComparison {
     /// Seeds that both have.
     pairs: usize,
     difference: f64,
-    /// Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs.
+    /// Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs, and where all
+    /// pairs differ by the same.
     half_width: Option<f64>,
     /// The least true difference that would be found, by the spread that was measured.
     detectable: Option<f64>,
@@ -90,7 +97,7 @@ struct SweepComparison {
         (status = 200, body = SweepReport),
         (status = 400, description = "A parameter is invalid", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such sweep", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "No such metric (`unknown_metric`) or configuration", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "No such metric (`unknown_metric`) or configuration, or a metric that no trial reports (`not_reported`)", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub async fn sweep_report(
@@ -112,8 +119,12 @@ pub async fn sweep_report(
     let mut values = vec![BTreeMap::new(); labels.len()];
     let mut dropped = vec![None; labels.len()];
     let mut missing = Vec::new();
-    for trial in app.store.trials(id).await? {
-        let is_done = trial.status == Some(JobStatus::Succeeded);
+    let trials = app.store.trials(id).await?;
+    if let Measure::Metric(known) = measure {
+        check_reported(&app.store, &trials, known, &name).await?;
+    }
+    for trial in trials {
+        let is_done = trial.status == Some(JobStatus::Succeeded) && !trial.dropped;
         if let Some(step) = dropped.get_mut(trial.configuration as usize).filter(|_| trial.dropped) {
             *step = trial.held_at;
         }
@@ -138,9 +149,31 @@ pub async fn sweep_report(
         confidence: CONFIDENCE,
         power: POWER,
         configurations,
+        baseline,
         comparisons,
         missing,
     }))
+}
+
+/// Refuses a metric that no configuration reports.
+async fn check_reported(store: &Store, trials: &[TrialRow], known: &str, name: &str) -> Result<(), Problem> {
+    let Some(metric) = metric(known) else { return Ok(()) };
+    let mut seen = BTreeSet::new();
+    for trial in trials.iter().filter(|trial| trial.status.is_some()) {
+        if !seen.insert(trial.configuration) {
+            continue;
+        }
+        let row = store.job(trial.job).await?;
+        let Work::Train(training) = row.work() else { continue };
+        if training.may_report(&row.resolved.common, metric, name) {
+            return Ok(());
+        }
+    }
+    if seen.is_empty() {
+        return Ok(());
+    }
+    let detail = format!("no trial of the sweep reports it, which is of: {}", metric.when.text());
+    Err(Problem::invalid(vec![FieldError::new("/metric", "not_reported", detail)]).with_code("not_reported"))
 }
 
 impl SweepSummary {
@@ -159,15 +192,17 @@ impl SweepSummary {
     }
 }
 
-/// Every other configuration against the baseline.
+/// Every other configuration against the baseline, where both have a seed.
 fn compare(values: &[BTreeMap<u64, f64>], baseline: usize) -> Vec<SweepComparison> {
-    let others: Vec<usize> = (0..values.len()).filter(|place| *place != baseline).collect();
     let pairs = |place: usize| -> Vec<f64> {
         let both = values[place].iter().filter_map(|(seed, value)| Some(value - values[baseline].get(seed)?));
         both.collect()
     };
-    let found = |place: &usize| {
-        let interval = interval(&pairs(*place), others.len())?;
+    let others = (0..values.len()).filter(|place| *place != baseline);
+    let all: Vec<(usize, Vec<f64>)> =
+        others.map(|place| (place, pairs(place))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let found = |(place, pairs): &(usize, Vec<f64>)| {
+        let interval = interval(pairs, all.len())?;
         let verdict = match interval.half_width {
             Some(half) if interval.mean - half > 0.0 => "higher",
             Some(half) if interval.mean + half < 0.0 => "lower",
@@ -183,7 +218,7 @@ fn compare(values: &[BTreeMap<u64, f64>], baseline: usize) -> Vec<SweepCompariso
             verdict,
         })
     };
-    others.iter().filter_map(found).collect()
+    all.iter().filter_map(found).collect()
 }
 
 #[cfg(test)]
@@ -202,5 +237,12 @@ mod tests {
         assert!((found[0].difference - 0.1).abs() < 1e-12 && found[0].half_width.unwrap() < 0.03);
         assert_eq!(compare(&values, 1)[0].verdict, "lower");
         assert!(compare(&[of([0.0; 4]), BTreeMap::new()], 0).is_empty(), "there is nothing to compare yet");
+        // What has no pairs makes the others no less sure.
+        let width = found[0].half_width;
+        values.extend([const { BTreeMap::new() }; 5]);
+        assert_eq!(compare(&values, 0)[0].half_width, width);
+        // A difference without any spread decides nothing.
+        let same = compare(&[of([0.0; 4]), of([0.25; 4])], 0);
+        assert_eq!((same[0].verdict, same[0].half_width, same[0].detectable), ("undecided", None, None));
     }
 }

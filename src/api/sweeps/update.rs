@@ -1,5 +1,6 @@
 //! `PATCH /v1/sweeps/{id}`
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
@@ -17,7 +18,8 @@ use crate::clock;
 use crate::job::sweep::MOST_TRIALS;
 use crate::job::sweep::expansion::Variation;
 use crate::job::{FieldError, SweepId, SweepStatus};
-use crate::store::{NewTrial, SweepChange};
+use crate::spec::with_attributes;
+use crate::store::{NewTrial, SweepChange, TrialRow};
 
 /// What to change; what is left out stays as it is.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -117,5 +119,19 @@ async fn more_trials(
         let detail = format!("the sweep would have {all} trials, and has at most {MOST_TRIALS}");
         return Err(Problem::invalid(vec![FieldError::new("/add_seeds", "too_many_trials", detail)]));
     }
-    plan.trials(app, &own, |place| !dropped.contains(&place)).await
+    let pinned = pinned(app, &known).await?;
+    plan.trials(app, &own, &pinned, |place| !dropped.contains(&place)).await
+}
+
+/// By configuration, what its spec came to when its first trial that is there still was made: names may stand for other data by
+/// now, and seeds are compared with one another.
+async fn pinned(app: &App, known: &[TrialRow]) -> Result<BTreeMap<u32, Value>, Problem> {
+    let mut pinned = BTreeMap::new();
+    for trial in known.iter().filter(|trial| trial.status.is_some()) {
+        if let Entry::Vacant(place) = pinned.entry(trial.configuration) {
+            let row = app.store.job(trial.job).await?;
+            place.insert(with_attributes(row.essence, &row.attributes));
+        }
+    }
+    Ok(pinned)
 }

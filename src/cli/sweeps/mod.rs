@@ -320,7 +320,7 @@ fn told(report: &Value) -> String {
         "{}, over seeds\n\n{}\nagainst `{}`, intervals that hold together\n\n{}{missing}",
         member(report, "/metric"),
         summaries.text("there are no configurations"),
-        report["comparisons"][0]["baseline"].as_u64().map_or_else(String::new, |place| label(&json!(place))),
+        label(&report["baseline"]),
         comparisons.text("there is nothing to compare yet")
     )
 }

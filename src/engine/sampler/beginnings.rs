@@ -1,30 +1,35 @@
-//! Prompts that begin alike: their common beginning is computed once and lies in the cache once, as long as a sequence
-//! that has it is under way.
+//! Sequences that begin alike: their common beginning is computed once and lies in the cache once, as long as a sequence
+//! that has it is under way, or its blocks are not needed for others.
 //!
 //! A beginning is cut into the blocks of the cache. Equal blocks behind equal beginnings have the same number, whichever
-//! prompt they are in, so that a prompt is a path through a tree of blocks.
+//! sequence they are in, so that a sequence is a path through a tree of blocks.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::engine::kernels::attention::BLOCK;
 
 /// The number of a block of tokens, with all that comes before it.
 type Number = u32;
 
-/// For each prompt the numbers of the blocks that it fills. The block of its last token is not among them, since that is
-/// computed for the logits behind it.
-pub fn beginnings<'a>(prompts: impl Iterator<Item = &'a [u32]>) -> Vec<Vec<Number>> {
-    let mut numbers: HashMap<(Option<Number>, &[u32]), Number> = HashMap::new();
-    let path = |prompt: &'a [u32]| {
+/// The numbers that blocks of tokens have.
+#[derive(Debug, Default)]
+pub struct Beginnings(HashMap<(Option<Number>, [u32; BLOCK]), Number>);
+
+impl Beginnings {
+    /// The numbers of the blocks that a sequence fills. The block of its last token is not among them, since that is computed
+    /// for the logits behind it.
+    pub fn path(&mut self, sequence: &[u32]) -> Vec<Number> {
+        let (blocks, _) = sequence[..sequence.len().saturating_sub(1)].as_chunks::<BLOCK>();
         let mut before = None;
-        let mut number = |block: &'a [u32]| {
-            let next = numbers.len() as Number;
-            before = Some(*numbers.entry((before, block)).or_insert(next));
-            before
+        let mut number = |block: &[u32; BLOCK]| {
+            let next = self.0.len() as Number;
+            let number = *self.0.entry((before, *block)).or_insert(next);
+            before = Some(number);
+            number
         };
-        prompt[..prompt.len().saturating_sub(1)].chunks_exact(BLOCK).filter_map(&mut number).collect()
-    };
-    prompts.map(path).collect()
+        blocks.iter().map(&mut number).collect()
+    }
 }
 
 /// Which blocks of the cache hold what beginnings.
@@ -47,15 +52,23 @@ impl Held {
         path.iter().map_while(|number| self.blocks.get(number).copied()).collect()
     }
 
-    /// Notes that the blocks of `table` hold `path`, or will when the rows are computed that write them.
+    /// Notes that the blocks of `table` hold `path`, or will when the rows are computed that write them; where others hold
+    /// some of it already, these do.
     pub fn add(&mut self, path: &[Number], table: &[u32]) {
         for (number, block) in path.iter().zip(table) {
-            self.blocks.insert(*number, *block);
-            self.numbers[*block as usize] = Some(*number);
+            if let Entry::Vacant(place) = self.blocks.entry(*number) {
+                place.insert(*block);
+                self.numbers[*block as usize] = Some(*number);
+            }
         }
     }
 
-    /// Notes that a block is free.
+    /// Whether a block holds a part of a beginning.
+    pub fn is_held(&self, block: u32) -> bool {
+        self.numbers[block as usize].is_some()
+    }
+
+    /// Notes that a block is to hold something else.
     pub fn forget(&mut self, block: u32) {
         if let Some(number) = self.numbers[block as usize].take() {
             self.blocks.remove(&number);
@@ -78,17 +91,22 @@ mod tests {
             [&a[..], &b].concat(),
             a[1..].to_vec(),
         ];
-        let found = beginnings(prompts.iter().map(Vec::as_slice));
+        let mut beginnings = Beginnings::default();
+        let found: Vec<_> = prompts.iter().map(|prompt| beginnings.path(prompt)).collect();
         assert_eq!(found, [vec![0, 1], vec![0, 1], vec![2, 3], vec![0], vec![]]);
     }
 
     #[test]
-    fn what_is_held_is_found_until_its_block_is_free() {
+    fn what_is_held_is_found_until_its_block_holds_something_else() {
         let mut held = Held::new(9);
         held.add(&[0, 1, 2], &[4, 8, 5]);
         assert_eq!((held.of(&[0, 1, 3]), held.of(&[1]), held.of(&[3, 0])), (vec![4, 8], vec![8], vec![]));
         held.forget(8);
         held.forget(8);
         assert_eq!((held.of(&[0, 1, 2]), held.of(&[2])), (vec![4], vec![5]));
+        // One that holds the same is one too many.
+        held.add(&[0, 1], &[7, 3]);
+        held.forget(7);
+        assert_eq!(held.of(&[0, 1, 2]), [4, 3, 5]);
     }
 }

@@ -1,8 +1,9 @@
 //! Which completion runs when, and in which blocks of the cache its keys and values lie. Numbers only, no model.
 //!
 //! Completions that continue the same prompt are a group. Its prompt is computed once; the blocks that it fills are
-//! shared by all of its completions, and with prompts that begin alike ([`beginnings`](super::beginnings)). The block that it fills in part is copied for each completion, which writes on in
-//! it, but for the last one, to which the prompt's own blocks go over.
+//! shared by all of its completions, and with prompts that begin alike ([`beginnings`](super::beginnings)). The block that
+//! it fills in part is copied for each completion, which writes on in it, but for the last one, to which the prompt's own
+//! blocks go over.
 //!
 //! A completion is admitted when there is a seat for it and free blocks for the longest that it can become, together
 //! with its prompt if it is the first of its group. So whatever is admitted can run to its end without waiting for
@@ -115,12 +116,54 @@ pub struct Part {
     pub is_last: bool,
 }
 
+/// The blocks of a cache: who has them, and what they hold.
+#[derive(Debug)]
+pub struct Stock {
+    pool: BlockPool,
+    held: Held,
+    /// Whether what they hold stays when nobody has them any more, as long as there are others.
+    keeps: bool,
+}
+
+impl Stock {
+    pub fn new(blocks: usize, keeps: bool) -> Self {
+        Self { pool: BlockPool::new(blocks), held: Held::new(blocks), keeps }
+    }
+
+    /// Blocks to be written, or none at all when fewer are free.
+    fn take(&mut self, count: usize) -> Option<Vec<u32>> {
+        let taken = self.pool.take(count)?;
+        taken.iter().for_each(|block| self.held.forget(*block));
+        Some(taken)
+    }
+
+    /// The blocks for a beginning of which some hold a part, which is then had once more, and for `own` behind it; with the
+    /// number of those that hold it.
+    fn take_behind(&mut self, beginning: &[u32], blocks: usize, own: usize) -> Option<(Vec<u32>, Vec<u32>, usize)> {
+        let mut table = self.held.of(beginning);
+        let begun = table.len();
+        // Before others are taken, which these might be.
+        self.pool.share(&table);
+        let Some(mut rest) = self.take(blocks - begun + own) else {
+            self.give_back(&table);
+            return None;
+        };
+        let own = rest.split_off(blocks - begun);
+        table.append(&mut rest);
+        self.held.add(beginning, &table);
+        Some((table, own, begun))
+    }
+
+    fn give_back(&mut self, blocks: &[u32]) {
+        self.pool.give_back(blocks, |block| self.keeps && self.held.is_held(block));
+    }
+}
+
 /// Groups in order, seats and blocks.
 #[derive(Debug)]
 pub struct Schedule<L> {
     groups: Vec<Group<L>>,
-    pool: BlockPool,
-    held: Held,
+    stock: Stock,
     free_seats: usize,
     /// What is admitted next.
     next_group: usize,
@@ -131,10 +174,14 @@ pub struct Schedule<L> {
 
 impl<L: Clone> Schedule<L> {
     /// A schedule of groups whose ranges of requests follow on each other.
-    pub fn new(groups: Vec<Group<L>>, seats: usize, blocks: usize) -> Self {
+    pub fn new(groups: Vec<Group<L>>, seats: usize, stock: Stock) -> Self {
         let next_request = groups.first().map_or(0, |group| group.requests.start);
-        let (pool, held) = (BlockPool::new(blocks), Held::new(blocks));
-        Self { groups, pool, held, free_seats: seats, next_group: 0, next_request, filling: 0 }
+        Self { groups, stock, free_seats: seats, next_group: 0, next_request, filling: 0 }
+    }
+
+    /// The blocks, of which nobody has any when all completions have left.
+    pub fn into_stock(self) -> Stock {
+        self.stock
     }
 
     /// Admits the next request, if there is one, a seat for it, and blocks.
@@ -148,17 +195,11 @@ impl<L: Clone> Schedule<L> {
         let own = group.own_blocks(is_last);
         let table = if request == group.requests.start {
             // What another prompt has of its beginning is computed before it, in this pass at the latest.
-            let mut begun = self.held.of(&group.beginning);
-            let mut rest = self.pool.take(group.prompt_blocks() - begun.len() + own)?;
-            self.pool.share(&begun);
-            group.computed = begun.len() * BLOCK;
-            let table = rest.split_off(rest.len() - own);
-            begun.append(&mut rest);
-            self.held.add(&group.beginning, &begun);
-            group.table = begun;
-            table
+            let (prompt, own, begun) = self.stock.take_behind(&group.beginning, group.prompt_blocks(), own)?;
+            (group.table, group.computed) = (prompt, begun * BLOCK);
+            own
         } else {
-            self.pool.take(own)?
+            self.stock.take(own)?
         };
         let seat = Seat { request, limit: group.limit, group: self.next_group, table };
         self.free_seats -= 1;
@@ -208,17 +249,16 @@ impl<L: Clone> Schedule<L> {
         }
         let logits = group.logits.clone()?;
         let (full, rest) = group.table.split_at(group.prompt / BLOCK);
-        self.pool.share(full);
+        self.stock.pool.share(full);
         let copy = rest.first().copied().zip(seat.table.first().copied());
         seat.table.splice(0..0, full.iter().copied());
         Some(Start { logits, copy })
     }
 
-    /// Takes back the seat and the blocks of a completion that has ended.
-    pub fn leave(&mut self, seat: &Seat) {
-        self.pool.give_back(&seat.table);
-        let free = seat.table.iter().filter(|block| self.pool.is_free(**block));
-        free.for_each(|block| self.held.forget(*block));
+    /// Takes back the seat and the blocks of a completion that has ended, of which the first hold `path`.
+    pub fn leave(&mut self, seat: &Seat, path: &[u32]) {
+        self.stock.held.add(path, &seat.table);
+        self.stock.give_back(&seat.table);
         self.free_seats += 1;
     }
 
@@ -229,7 +269,7 @@ impl<L: Clone> Schedule<L> {
 
     /// Whether a completion may write a block.
     pub fn is_exclusive(&self, block: u32) -> bool {
-        self.pool.is_exclusive(block)
+        self.stock.pool.is_exclusive(block)
     }
 }
 
@@ -238,70 +278,70 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::sampler::beginnings::beginnings;
+    use crate::engine::sampler::beginnings::Beginnings;
 
-    /// What a place of the cache holds: of prompts their tokens up to there, of completions request and position.
-    type Cell = Option<Result<Vec<u32>, (usize, usize)>>;
+    /// What a place of the cache holds: the tokens of a sequence up to there.
+    type Cell = Option<Vec<u32>>;
 
     /// A cache that remembers who wrote what, and completions that end as they are told to.
     struct Simulation {
         schedule: Schedule<usize>,
-        prompts: Vec<Vec<u32>>,
+        /// By request, from the prompt's first token to the completion's last.
+        sequences: Vec<Vec<u32>>,
+        beginnings: Beginnings,
         cells: Vec<[Cell; BLOCK]>,
         /// Completions under way, with the number of their tokens.
         active: Vec<(Seat, usize)>,
-        lengths: Vec<usize>,
         prompt_rows: usize,
     }
 
     impl Simulation {
-        fn write(&mut self, table: &[u32], position: usize, cell: Cell) {
+        fn write(&mut self, table: &[u32], request: usize, position: usize) {
             let block = table[position / BLOCK];
+            let cell = Some(self.sequences[request][..=position].to_vec());
             let place = &mut self.cells[block as usize][position % BLOCK];
             // A prompt's beginning may have others who wait for it.
             assert!(self.schedule.is_exclusive(block) || place.is_none(), "what others read is written");
             *place = cell;
         }
 
-        fn read(&self, table: &[u32], position: usize) -> Cell {
-            self.cells[table[position / BLOCK] as usize][position % BLOCK].clone()
+        /// That a sequence finds its own tokens up to `end`.
+        fn check_read(&self, table: &[u32], request: usize, end: usize) {
+            for at in 0..end {
+                let read = self.cells[table[at / BLOCK] as usize][at % BLOCK].as_deref();
+                assert_eq!(read, Some(&self.sequences[request][..=at]));
+            }
         }
 
-        fn prompt(&self, group: usize, position: usize) -> Cell {
-            Some(Ok(self.prompts[group][..=position].to_vec()))
-        }
-
-        /// Nobody knows what a free block holds.
-        fn wipe(&mut self) {
-            let users = self.schedule.pool.users().iter();
-            users.zip(&mut self.cells).filter(|(users, _)| **users == 0).for_each(|(_, cell)| *cell = EMPTY);
+        /// Blocks hold nothing from when they are handed out.
+        fn admit(&mut self) {
+            while let Some(seat) = self.schedule.admit() {
+                let group = &self.schedule.groups[seat.group];
+                let is_first = seat.request == group.requests.start;
+                let begun = group.computed / BLOCK;
+                let taken = group.table.iter().skip(begun).filter(|_| is_first).chain(&seat.table);
+                taken.for_each(|block| self.cells[*block as usize] = EMPTY);
+                self.active.push((seat, 0));
+            }
         }
 
         fn step(&mut self, budget: usize) {
-            while let Some(seat) = self.schedule.admit() {
-                self.active.push((seat, 0));
-            }
+            self.admit();
             assert!(!self.active.is_empty(), "nothing runs, but requests are left");
             let parts = self.schedule.prompt_parts(budget);
             assert!(parts.iter().map(|part| part.positions.len()).sum::<usize>() <= budget);
             for part in parts {
                 let table = self.schedule.prompt_table(&part).to_vec();
                 self.prompt_rows += part.positions.len();
-                part.positions.clone().for_each(|at| self.write(&table, at, self.prompt(part.group, at)));
-                let before = self.schedule.groups[part.group].computed;
-                (0..before).for_each(|at| assert_eq!(self.read(&table, at), self.prompt(part.group, at)));
+                part.positions.clone().for_each(|at| self.write(&table, part.request, at));
+                self.check_read(&table, part.request, part.positions.end);
                 self.schedule.computed(&part, part.is_last.then_some(part.group));
             }
             let mut active = std::mem::take(&mut self.active);
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens > 0) {
-                let prompt = self.schedule.groups[seat.group].prompt;
-                let newest = prompt + *tokens - 1;
-                self.write(seat.table(), newest, Some(Err((seat.request, newest))));
-                for at in 0..=newest {
-                    let own = Some(Err((seat.request, at)));
-                    let expected = if at < prompt { self.prompt(seat.group, at) } else { own };
-                    assert_eq!(self.read(seat.table(), at), expected);
-                }
+                let newest = self.schedule.groups[seat.group].prompt + *tokens - 1;
+                self.write(seat.table(), seat.request, newest);
+                self.check_read(seat.table(), seat.request, newest + 1);
                 *tokens += 1;
             }
             for (seat, tokens) in active.iter_mut().filter(|(_, tokens)| *tokens == 0) {
@@ -314,14 +354,15 @@ mod tests {
                 *tokens = 1;
             }
             active.retain(|(seat, tokens)| {
-                let over = *tokens == self.lengths[seat.request];
+                let sequence = &self.sequences[seat.request];
+                let over = self.schedule.groups[seat.group].prompt + *tokens == sequence.len();
                 if over {
-                    self.schedule.leave(seat);
+                    let path = self.beginnings.path(sequence);
+                    self.schedule.leave(seat, if self.schedule.stock.keeps { &path } else { &[] });
                 }
                 !over
             });
             self.active = active;
-            self.wipe();
             self.check_users();
         }
 
@@ -332,72 +373,122 @@ mod tests {
             for block in tables.chain(self.active.iter().map(|(seat, _)| &seat.table)).flatten() {
                 users[*block as usize] += 1;
             }
-            assert_eq!(self.schedule.pool.users(), users);
+            assert_eq!(self.schedule.stock.pool.users(), users);
+        }
+
+        /// Runs all groups to their ends; the prompt rows that were computed.
+        fn run(&mut self, seats: usize, budget: usize) -> usize {
+            let most_steps: usize = self.sequences.iter().map(Vec::len).sum();
+            let mut steps = 0;
+            self.prompt_rows = 0;
+            while self.schedule.next_group < self.schedule.groups.len() || !self.active.is_empty() {
+                self.step(budget);
+                steps += 1;
+                assert!(steps <= most_steps, "a step neither computes nor draws");
+            }
+            assert_eq!(self.schedule.stock.pool.free(), self.cells.len());
+            assert_eq!(self.schedule.free_seats, seats);
+            self.prompt_rows
+        }
+
+        /// Sequences that go on where these have ended, behind `answer` tokens, for `limit` more at most.
+        fn go_on(self, seats: usize, answer: usize, limit: usize) -> Self {
+            let Self { schedule, mut sequences, mut beginnings, cells, .. } = self;
+            let mut groups = Vec::new();
+            for (request, sequence) in sequences.iter_mut().enumerate() {
+                let token = |at: usize| (9_000_000 + 1000 * request + at) as u32;
+                sequence.extend((0..answer).map(token));
+                groups.push(Group::new(request..request + 1, sequence.len(), limit, beginnings.path(sequence)));
+                sequence.extend((answer..answer + limit).map(token));
+            }
+            let schedule = Schedule::new(groups, seats, schedule.into_stock());
+            Self { schedule, sequences, beginnings, cells, active: Vec::new(), prompt_rows: 0 }
         }
     }
 
     const EMPTY: [Cell; BLOCK] = [const { None }; BLOCK];
 
     /// Groups of (completions, tokens of the prompt, limit), how much of its limit each completion uses, and how many tokens of
-    /// each prompt are those of all. Returns the prompt rows that were computed.
+    /// each prompt are those of all.
+    fn simulation(
+        sizes: &[(usize, usize, usize)],
+        shares: &[f64],
+        alike: usize,
+        (seats, spare): (usize, usize),
+        keeps: bool,
+    ) -> Simulation {
+        let (mut groups, mut sequences): (Vec<Group<usize>>, Vec<Vec<u32>>) = Default::default();
+        let mut beginnings = Beginnings::default();
+        for (group, (completions, prompt, limit)) in sizes.iter().enumerate() {
+            let token = |at: usize| if at < alike { at as u32 } else { 1000 + group as u32 };
+            let prompt: Vec<u32> = (0..*prompt).map(token).collect();
+            let requests = sequences.len()..sequences.len() + completions;
+            groups.push(Group::new(requests.clone(), prompt.len(), *limit, beginnings.path(&prompt)));
+            for request in requests {
+                let length = 1 + (shares[request % shares.len()] * (*limit as f64 - 1.0)) as usize;
+                let own = (0..length).map(|at| (100_000 + 1000 * request + at) as u32);
+                sequences.push(prompt.iter().copied().chain(own).collect());
+            }
+        }
+        let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
+        let blocks = (alone + spare).min(blocks_at_most(&groups, seats).max(alone));
+        Simulation {
+            schedule: Schedule::new(groups, seats, Stock::new(blocks, keeps)),
+            sequences,
+            beginnings,
+            cells: vec![EMPTY; blocks],
+            active: Vec::new(),
+            prompt_rows: 0,
+        }
+    }
+
+    /// The prompt rows that are computed.
     fn simulate(
         sizes: &[(usize, usize, usize)],
         shares: &[f64],
         alike: usize,
         (seats, spare, budget): (usize, usize, usize),
     ) -> usize {
-        let mut groups = Vec::new();
-        let mut lengths = Vec::new();
-        let token = |group: usize, at: usize| if at < alike { at as u32 } else { 1000 + group as u32 };
-        let prompts: Vec<Vec<u32>> = sizes
-            .iter()
-            .enumerate()
-            .map(|(group, (_, prompt, _))| (0..*prompt).map(|at| token(group, at)).collect())
-            .collect();
-        let beginnings = beginnings(prompts.iter().map(Vec::as_slice));
-        for ((completions, prompt, limit), beginning) in sizes.iter().zip(beginnings) {
-            groups.push(Group::new(lengths.len()..lengths.len() + completions, *prompt, *limit, beginning));
-            let length = |at: usize| 1 + (shares[at % shares.len()] * (*limit as f64 - 1.0)) as usize;
-            lengths.extend((lengths.len()..lengths.len() + completions).map(length));
-        }
-        let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
-        let blocks = (alone + spare).min(blocks_at_most(&groups, seats).max(alone));
-        let mut simulation = Simulation {
-            schedule: Schedule::new(groups, seats, blocks),
-            prompts,
-            cells: vec![EMPTY; blocks],
-            active: Vec::new(),
-            lengths,
-            prompt_rows: 0,
-        };
-        let most_steps: usize = sizes.iter().map(|(completions, prompt, limit)| completions * limit + prompt).sum();
-        let mut steps = 0;
-        while simulation.schedule.next_group < sizes.len() || !simulation.active.is_empty() {
-            simulation.step(budget);
-            steps += 1;
-            assert!(steps <= most_steps, "a step neither computes nor draws");
-        }
-        assert_eq!(simulation.schedule.pool.free(), blocks);
-        assert_eq!(simulation.schedule.free_seats, seats);
-        simulation.prompt_rows
+        simulation(sizes, shares, alike, (seats, spare), false).run(seats, budget)
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
         /// Each completion reads its prompt and its own tokens and nothing else, no block is written that others read,
-        /// prompts are computed once, and in the end every block is free.
+        /// prompts are computed once, and in the end every block is free; and so if they go on where they have ended, which
+        /// is not computed again where there is room for it.
         #[test]
         fn completions_never_meet_in_a_block_and_leave_none_behind(
-            sizes in prop::collection::vec((1..7_usize, 1..60_usize, 1..40_usize), 1..8),
-            shares in prop::collection::vec(0.0..=1.0_f64, 1..20),
+            sizes in prop::collection::vec((1..7_usize, 1..60_usize, 8..40_usize), 1..8),
+            shares in prop::collection::vec(0.0..=0.5_f64, 1..20),
             alike in 0..70_usize,
-            room in (1..9_usize, 0..40_usize, 1..80_usize),
+            (seats, spare, budget) in (1..9_usize, 0..40_usize, 1..80_usize),
+            (answer, limit) in (1..3_usize, 1..3_usize),
         ) {
-            let rows = simulate(&sizes, &shares, alike, room);
+            let rows = simulate(&sizes, &shares, alike, (seats, spare, budget));
             let all: usize = sizes.iter().map(|(_, prompt, _)| prompt).sum();
             let fits = if alike < BLOCK { rows == all } else { rows <= all };
             prop_assert!(fits);
+            let mut first = simulation(&sizes, &shares, alike, (seats, spare), true);
+            // What all would take at once, prompts being shared.
+            let whole = blocks_at_most(&first.schedule.groups, usize::MAX);
+            prop_assert!(first.run(seats, budget) <= all);
+            let (requests, blocks) = (first.sequences.len(), first.cells.len());
+            let all: usize = first.sequences.iter().map(|sequence| sequence.len() + answer).sum();
+            let mut second = first.go_on(seats, answer, limit);
+            prop_assert!(second.schedule.groups.iter().all(|group| group.blocks_alone() <= blocks));
+            let rows = second.run(seats, budget);
+            let most = if blocks < whole { all } else { requests * (BLOCK + answer) };
+            prop_assert!(rows <= most);
         }
+    }
+
+    #[test]
+    fn what_goes_on_is_not_computed_again() {
+        // 45 + 11, 33 + 11 and 7 + 11 tokens, of which 3, 2 and 1 blocks are whole before the last.
+        let mut first = simulation(&[(2, 45, 21), (1, 33, 21), (3, 7, 21)], &[0.5], 0, (6, 999), true);
+        assert_eq!(first.run(6, 512), 45 + 33 + 7);
+        assert_eq!(first.go_on(6, 5, 3).run(6, 512), 2 * (8 + 5) + (12 + 5) + 3 * (2 + 5));
     }
 
     #[test]
@@ -405,8 +496,8 @@ mod tests {
         // 40 of 45 tokens are those of all, which are two whole blocks.
         let rows = |seats| simulate(&[(2, 45, 4), (1, 45, 4), (3, 40, 4), (1, 33, 4)], &[1.0], 40, (seats, 99, 30));
         assert_eq!(rows(7), 45 + 13 + 8 + 1);
-        // Where one is over before the next begins, nothing is left of it.
-        assert_eq!(rows(1), 45 + 45 + 40 + 33);
+        // Where one is over before the next begins, too, whose blocks are free.
+        assert_eq!(rows(1), 45 + 13 + 8 + 1);
     }
 
     #[test]
@@ -425,11 +516,11 @@ mod tests {
     #[test]
     fn a_free_seat_is_taken_at_once_while_there_are_blocks() {
         let group = |requests| Group::<usize>::new(requests, 20, 4, Vec::new());
-        let mut schedule = Schedule::new(vec![group(0..3), group(3..4)], 2, 100);
+        let mut schedule = Schedule::new(vec![group(0..3), group(3..4)], 2, Stock::new(100, false));
         let first = schedule.admit().unwrap();
         assert_eq!((first.request, schedule.admit().unwrap().request), (0, 1));
         assert!(schedule.admit().is_none());
-        schedule.leave(&first);
+        schedule.leave(&first, &[]);
         assert_eq!(schedule.admit().unwrap().request, 2);
     }
 }

@@ -9,9 +9,11 @@ use serde_json::json;
 
 use crate::engine::choice::choose;
 use crate::engine::error::Stop;
+use crate::engine::kernels::attention::BLOCK;
 use crate::engine::kernels::gemm::Precision;
 use crate::engine::model::weights::Weights;
 use crate::engine::random::Purpose;
+use crate::engine::rows::CachedRow;
 use crate::job::spec::SampledCache;
 use crate::modelfile;
 use crate::modelfile::config::ModelConfig;
@@ -229,6 +231,38 @@ fn check_batches(cache: Option<SampledCache>) {
         let Statistics { decode_rows, guessed, right, .. } = statistics;
         assert_eq!(decode_rows - guessed + right, (drawn - requests.len()) as u64, "{context}");
         assert!(if few_rows == 0 { guessed == 0 } else { guessed > 0 || few_rows < batch_size as usize }, "{context}");
+    }
+}
+
+#[test]
+fn what_goes_on_in_a_session_is_the_same_and_only_what_is_new_is_computed() {
+    for cache in CACHES {
+        let mut fixture = Fixture::new();
+        fixture.spec.cache = cache;
+        let first = all();
+        for (batch_size, blocks, few_rows) in [(64, 4096, 0), (64, 4096, 40), (3, 4096, 6), (32, 8, 0), (2, 9, 0)] {
+            fixture.spec.batch_size = batch_size;
+            let limits = Limits { few_rows, ..fixture.limits(blocks, 11) };
+            let sampler = fixture.sampler();
+            let mut session = sampler.session();
+            let (said, _) = session.run_within(&limits, &first, |_| Ok(())).unwrap();
+            assert_eq!(by_request(&first, &said), by_request(&first, &fixture.run(&limits, &first).0));
+            let mut turns: Vec<(Request, usize)> = Vec::new();
+            for (request, completion) in first.iter().zip(&said).filter(|(_, done)| done.tokens.len() < 15) {
+                let before = [&*request.tokens, &completion.tokens].concat();
+                let (kept, begun) = ((before.len() - 1) / BLOCK * BLOCK, completion.tokens.len() + 2);
+                let tokens = [&before[..], &[5, 7]].concat().into();
+                turns.push((Request { tokens, begun, ..*request }, kept));
+            }
+            let second: Vec<Request> = turns.iter().map(|(request, _)| request.clone()).collect();
+            assert!(second.len() > 8);
+            let (answered, statistics) = session.run_within(&limits, &second, |_| Ok(())).unwrap();
+            let (expected, whole) = fixture.run(&limits, &second);
+            assert_eq!(by_request(&second, &answered), by_request(&second, &expected), "{batch_size} {blocks}");
+            let new: usize = turns.iter().map(|(request, kept)| request.tokens.len() - kept).sum();
+            let most = if batch_size == 64 { new as u64 } else { whole.prompt_tokens };
+            assert!(statistics.prompt_tokens <= most, "{statistics:?} {new} {whole:?}");
+        }
     }
 }
 

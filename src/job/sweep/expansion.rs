@@ -10,6 +10,8 @@ use crate::job::FieldError;
 use crate::job::field::escaped;
 use crate::job::random::{splitmix64, unit};
 
+/// Operations of a variant's patch.
+const MOST_OPERATIONS: usize = 100;
 /// Characters of a configuration's label.
 const MOST_LABEL: usize = 160;
 
@@ -107,6 +109,7 @@ impl Variation {
             }
             configuration.label = configuration.label.chars().take(MOST_LABEL).collect();
         }
+        tell_apart(&mut all);
         Ok(all)
     }
 
@@ -125,6 +128,11 @@ impl Variation {
             refuse(String::new(), "too_many_trials", detail);
         }
         for (at, variant) in self.variants.iter().enumerate() {
+            if variant.patch.len() > MOST_OPERATIONS {
+                let detail =
+                    format!("there are {} operations, and at most {MOST_OPERATIONS} are taken", variant.patch.len());
+                refuse(format!("/variants/{at}/patch/{MOST_OPERATIONS}"), "out_of_range", detail);
+            }
             let own = |operation: &Value| operation["path"].as_str().and_then(|path| reserved(path, ""));
             if let Some((place, error)) =
                 variant.patch.iter().enumerate().find_map(|(place, op)| Some((place, own(op)?)))
@@ -245,7 +253,24 @@ impl Variation {
     }
 }
 
+/// Numbers those of equal labels, behind the first: values may differ in what a label leaves out.
+fn tell_apart(all: &mut [Configuration]) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for configuration in all {
+        let count = seen.entry(configuration.label.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            configuration.label.push_str(&format!(" ({count})"));
+        }
+    }
+}
+
 impl Configuration {
+    /// The same by name, without its changes.
+    pub fn unchanged(&self) -> Self {
+        Self { label: self.label.clone(), patch: Vec::new(), pointers: Vec::new() }
+    }
+
     fn with(&self, path: &str, value: &Value, pointer: &str) -> Self {
         let mut own = self.clone();
         let last = path.rsplit('/').next().unwrap_or(path);
@@ -304,6 +329,21 @@ mod tests {
             ["/variants/1/patch/0", "/grid/~1optimizer~1learning_rate/1", "/grid/~1train~1steps/0"]
         );
         assert_eq!(of(json!({"seeds": [1]})).configurations().unwrap()[0].label, "as it is");
+        // A label tells an object by its type.
+        let clips = [0.2, 0.28].map(|clip| json!({"type": "grpo", "clip_high": clip}));
+        let alike = of(json!({"grid": {"/objective": clips}, "seeds": [1]})).configurations().unwrap();
+        assert_eq!([&alike[0].label, &alike[1].label], ["objective grpo", "objective grpo (2)"]);
+    }
+
+    #[test]
+    fn a_patch_has_a_bound() {
+        let patch = |count| vec![json!({"op": "test", "path": "/model", "value": "m"}); count];
+        let refused = |count| {
+            let variation = of(json!({"variants": [{"name": "long", "patch": patch(count)}], "seeds": [1]}));
+            variation.configurations().err().map(|errors| (errors[0].pointer.clone(), errors[0].code))
+        };
+        assert_eq!(refused(MOST_OPERATIONS), None);
+        assert_eq!(refused(MOST_OPERATIONS + 1), Some((String::from("/variants/0/patch/100"), "out_of_range")));
     }
 
     #[test]

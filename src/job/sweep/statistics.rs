@@ -13,7 +13,7 @@ pub const POWER: f64 = 0.8;
 pub struct Interval {
     pub count: usize,
     pub mean: f64,
-    /// None for fewer than two values.
+    /// None for fewer than two values, and for equal ones, which say nothing of how far others would be off.
     pub half_width: Option<f64>,
     /// The least true value that would be told from 0 with a chance of [`POWER`], by the spread that was measured.
     pub detectable: Option<f64>,
@@ -27,7 +27,10 @@ pub fn interval(values: &[f64], together: usize) -> Option<Interval> {
         return None;
     }
     let spread = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-    let scaled = StudentsT::new(0.0, 1.0, (count - 1) as f64).ok().filter(|_| count > 1).map(|t| {
+    // As equal as sums and differences of such values come out.
+    let largest = values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    let differ = spread.sqrt() > 1e-12 * largest;
+    let scaled = StudentsT::new(0.0, 1.0, (count - 1) as f64).ok().filter(|_| count > 1 && differ).map(|t| {
         let error = (spread / (count - 1) as f64 / count as f64).sqrt();
         let tail = (1.0 - CONFIDENCE) / together.max(1) as f64 / 2.0;
         let sure = t.inverse_cdf(1.0 - tail);
@@ -53,6 +56,9 @@ mod tests {
         assert!((interval(&values, 5).unwrap().half_width.unwrap() - 4.604_095 * error).abs() < 1e-5);
         assert_eq!(interval(&[], 1), None);
         assert_eq!(interval(&[0.5], 3).unwrap().half_width, None);
-        assert_eq!(interval(&[0.5; 3], 3).unwrap().half_width, Some(0.0));
+        for equal in [[0.5; 3], [0.0; 3], [0.3 - 0.2, 0.1, 0.4 - 0.3]] {
+            let found = interval(&equal, 3).unwrap();
+            assert_eq!((found.half_width, found.detectable), (None, None));
+        }
     }
 }

@@ -24,6 +24,7 @@ fn groups(passing: &[usize]) -> Vec<ScoredGroup> {
             answer: u32::from(index as usize >= passes),
             reward: f64::from(u8::from((index as usize) < passes)),
             behavior_logprob: -3.0,
+            tokens: 5,
         }
     };
     passing.iter().map(|passes| ScoredGroup { completions: (0..8).map(completion(*passes)).collect() }).collect()

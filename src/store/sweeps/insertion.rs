@@ -166,6 +166,12 @@ mod tests {
         assert_eq!(known("1.0").await, None, "it is not done");
         run("update job set status = 'succeeded'").await;
         assert_eq!((known("1.0").await, known("1.1").await), (Some(job.id), None));
+        // What repeats the end of another as a proof has reported that alone.
+        run("insert into verification (job_id, source_job, checkpoint_id, directory, from_step, expected_weights_sha256)
+             select id, id, '', '', 1, '' from job")
+        .await;
+        assert_eq!(known("1.0").await, None);
+        run("delete from verification").await;
         // It began with one program and ended with the other.
         run("insert into attempt (job_id, number, worker, device, started_at, program)
              select id, 2, '', '', 2, '1.1' from job")

@@ -14,7 +14,10 @@ use self::insertion::{Trials, insert_sweep};
 use self::rungs::Rung;
 use super::jobs::spent;
 use super::transitions::{Transition, move_job};
-use super::{MetricQuery, Page, ROWS, Result, Store, StoreError, flag, number, optional, read, read_json, write_json};
+use super::{
+    MetricQuery, MetricSeries, Page, ROWS, Result, Store, StoreError, flag, number, optional, read, read_json,
+    write_json,
+};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
 use crate::job::{JobId, JobStatus, SweepId, SweepStatus, Timestamp};
@@ -156,11 +159,13 @@ impl Store {
         rows.bind(id.to_string()).fetch_all(&self.readers).await?.iter().map(trial).collect()
     }
 
-    /// The newest job that has finished the same work, by the same program from its beginning to its end.
+    /// The newest job that has finished the same work, by the same program from its beginning to its end. One that repeated the
+    /// end of another as a proof has not done all of it.
     pub async fn done_before(&self, spec_digest: &str, program: &str) -> Result<Option<JobId>> {
         let id: Option<String> = sqlx::query_scalar(
             "select id from job where project = $1 and spec_digest = $2 and status = 'succeeded'
                  and not exists (select 1 from attempt where job_id = job.id and coalesce(program, '') <> $3)
+                 and not exists (select 1 from verification where verification.job_id = job.id)
              order by id desc limit 1",
         )
         .bind(self.own_project())
@@ -171,7 +176,8 @@ impl Store {
         id.map(|id| read("job id", &id)).transpose()
     }
 
-    /// What a measure of a job was after `step` optimizer steps, or in the end.
+    /// What a measure of a job was after `step` optimizer steps, or in the end. Of a metric that not every step reports it is
+    /// the newest value.
     pub async fn measured(&self, job: JobId, measure: Measure<'_>, step: Option<u64>) -> Result<Option<f64>> {
         Ok(match (measure, step) {
             (Measure::PassAt(k), _) => {
@@ -183,8 +189,11 @@ impl Store {
             (Measure::Metric(name), None) => self.last_metrics(job, &[name]).await?.first().map(|(_, _, value)| *value),
             (Measure::Metric(name), Some(step)) => {
                 let names = [name.to_owned()];
-                let query = MetricQuery { names: &names, steps: step..=step, points: 2 };
-                self.metrics(job, &query).await?.first().and_then(|series| series.values.last().copied())
+                let query = MetricQuery { names: &names, steps: 0..=step, points: 2 };
+                let newest = |series: &MetricSeries| {
+                    series.buckets.as_ref().map_or(&series.values, |buckets| &buckets.last).last().copied()
+                };
+                self.metrics(job, &query).await?.first().and_then(newest)
             }
         })
     }
