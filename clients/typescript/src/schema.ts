@@ -9709,7 +9709,8 @@ export interface components {
             difference: number;
             /**
              * Format: double
-             * @description Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs.
+             * @description Of Student's t, corrected for the number of comparisons (Bonferroni); null for fewer than two pairs, and where all
+             *     pairs differ by the same.
              */
             half_width?: number | null;
             /**
@@ -9831,7 +9832,9 @@ export interface components {
              */
             power: number;
             configurations: components["schemas"]["SweepSummary"][];
-            /** @description Every other configuration less the baseline, over the seeds that both have. */
+            /** @description The configuration, by its place, that the others are compared with. */
+            baseline: number;
+            /** @description Every other configuration less the baseline, over the seeds that both have; those that were given up are not compared. */
             comparisons: components["schemas"]["SweepComparison"][];
             /**
              * @description Trials that have no value: they are not over, have failed, or report no such thing. Those that were given up are not
@@ -9850,10 +9853,11 @@ export interface components {
             mean?: number | null;
             /**
              * Format: double
-             * @description The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds.
+             * @description The interval reaches so far below and above the mean (Student's t); null for fewer than two seeds, and where all have
+             *     the same value, which says nothing of how far off others would be.
              */
             half_width?: number | null;
-            /** @description By seed. */
+            /** @description By seed; of a configuration that was given up there are none, whether or not a trial of it had come to its end. */
             values: {
                 [key: string]: number;
             };
@@ -21937,7 +21941,7 @@ export interface operations {
                 };
             };
             409: components["responses"]["Conflict"];
-            /** @description No such metric (`unknown_metric`) or configuration. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description No such metric (`unknown_metric`) or configuration, or a metric that no trial reports (`not_reported`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

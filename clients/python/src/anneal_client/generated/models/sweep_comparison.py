@@ -24,7 +24,8 @@ class SweepComparison:
             difference (float):
             verdict (str): `higher` or `lower` than the baseline where the interval says so, else `undecided`.
             half_width (float | None | Unset): Of Student's t, corrected for the number of comparisons (Bonferroni); null
-                for fewer than two pairs.
+                for fewer than two pairs, and where all
+                pairs differ by the same.
             detectable (float | None | Unset): The least true difference that would be found, by the spread that was
                 measured.
      """

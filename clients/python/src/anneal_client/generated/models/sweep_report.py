@@ -29,7 +29,9 @@ class SweepReport:
                 one.
             power (float): With what chance a difference of the size `detectable` would be told from none.
             configurations (list[SweepSummary]):
-            comparisons (list[SweepComparison]): Every other configuration less the baseline, over the seeds that both have.
+            baseline (int): The configuration, by its place, that the others are compared with.
+            comparisons (list[SweepComparison]): Every other configuration less the baseline, over the seeds that both have;
+                those that were given up are not compared.
             missing (list[int]): Trials that have no value: they are not over, have failed, or report no such thing. Those
                 that were given up are not
                 among them.
@@ -41,6 +43,7 @@ class SweepReport:
     confidence: float
     power: float
     configurations: list[SweepSummary]
+    baseline: int
     comparisons: list[SweepComparison]
     missing: list[int]
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -63,6 +66,8 @@ class SweepReport:
             configurations_item = configurations_item_data.to_dict()
             configurations.append(configurations_item)
 
+        baseline = self.baseline
+
         comparisons = []
         for comparisons_item_data in self.comparisons:
             comparisons_item = comparisons_item_data.to_dict()
@@ -79,6 +84,7 @@ class SweepReport:
             "confidence": confidence,
             "power": power,
             "configurations": configurations,
+            "baseline": baseline,
             "comparisons": comparisons,
             "missing": missing,
         })
@@ -109,6 +115,8 @@ class SweepReport:
 
             configurations.append(configurations_item)
 
+        baseline = d.pop("baseline")
+
         comparisons = []
         _comparisons = d.pop("comparisons")
         for comparisons_item_data in (_comparisons):
@@ -125,6 +133,7 @@ class SweepReport:
             confidence=confidence,
             power=power,
             configurations=configurations,
+            baseline=baseline,
             comparisons=comparisons,
             missing=missing,
         )

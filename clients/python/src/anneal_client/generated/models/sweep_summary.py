@@ -23,10 +23,12 @@ class SweepSummary:
         Attributes:
             name (str):
             seeds (int):
-            values (SweepSummaryValues): By seed.
+            values (SweepSummaryValues): By seed; of a configuration that was given up there are none, whether or not a
+                trial of it had come to its end.
             mean (float | None | Unset): Null without values.
             half_width (float | None | Unset): The interval reaches so far below and above the mean (Student's t); null for
-                fewer than two seeds.
+                fewer than two seeds, and where all have
+                the same value, which says nothing of how far off others would be.
             dropped_at (int | None | Unset): The step after which it was given up, of a sweep that does.
      """
 

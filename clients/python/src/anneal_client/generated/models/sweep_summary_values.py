@@ -12,7 +12,7 @@ T = TypeVar("T", bound="SweepSummaryValues")
 
 @_attrs_define
 class SweepSummaryValues:
-    """ By seed.
+    """ By seed; of a configuration that was given up there are none, whether or not a trial of it had come to its end.
 
      """
 
