@@ -86,14 +86,14 @@ def first(metric):
     return lambda run: next(iter(_values(run, metric)), None)
 
 
-def last(metric, log=False):
-    """The last value of a metric, or its logarithm."""
+def last_fresh(metric, every):
+    """The logarithm of a metric at the last step whose completions the policy itself had just sampled, where they are used
+    `every` times."""
 
     def measure(run):
-        values = _values(run, metric)
-        if not values or (log and values[-1] <= 0):
-            return None
-        return math.log(values[-1]) if log else values[-1]
+        series = run["series"].get(metric, {"steps": [], "values": []})
+        fresh = [value for step, value in zip(series["steps"], series["values"]) if step % every == 1 % every]
+        return math.log(fresh[-1]) if fresh and fresh[-1] > 0 else None
 
     return measure
 
@@ -103,9 +103,15 @@ def probed(metric):
     return lambda run: run.get("probe", {}).get(metric)
 
 
-def gap(name):
-    """A gap of BOLT's last sampling phase against the finished model."""
-    return lambda run: (run.get("gaps") or {}).get(name)
+def gap_in_nats(name):
+    """A gap of BOLT's last sampling phase against the finished model, which is in units of reward, over the temperature of the
+    target."""
+
+    def measure(run):
+        gaps = run.get("gaps") or {}
+        return gaps[name] / gaps["beta"] if gaps.get(name) is not None and gaps.get("beta") else None
+
+    return measure
 
 
 def until(k, level):

@@ -29,7 +29,7 @@ import run
 import stats
 import svg
 import tasks
-from data import Results, best, first, gap, last, passing, until, variance_ratio
+from data import Results, best, first, gap_in_nats, last_fresh, passing, until, variance_ratio
 from data import variance_ratio_typical
 from service import Client, JobFailed, Refused, Server, ServiceError
 from stats import Interval, interval, paired
@@ -204,7 +204,12 @@ class Regimes(unittest.TestCase):
     def test_methods_of_a_regime_take_the_same_steps_on_batches_of_one_size(self):
         for regime, condition, spec in self.specs():
             train = spec["train"]
-            self.assertEqual((train["steps"], train["prompts_per_step"]), (48 * regime.steps, 32), condition.name)
+            # More epochs over the same completions are more steps.
+            own = {"once-1": 0.25, "once-16": 4}.get(condition.name, 1) if regime.name == "coverage" else 1
+            steps = 48 * regime.steps * own
+            self.assertEqual((train["steps"], train["prompts_per_step"]), (steps, 32), condition.name)
+            phases = train["steps"] // train.get("updates_per_rollout", 1)
+            self.assertTrue(not condition.name.startswith("once-") or phases == 12, condition.name)
 
     def test_what_specs_name_is_made(self):
         of_tasks = {name for task in tasks.TASKS.values() for name in task.names}
@@ -287,7 +292,7 @@ def made_up(regime, values, seeds=5):
                     "series": series,
                     "wall_seconds": 10.0 + seed,
                     "probe": {"entropy/mean": end},
-                    "gaps": {"support_price_low": 0.2},
+                    "gaps": {"support_price_low": 0.2, "beta": 0.125},
                     "gradient_variances": [table, table],
                 }
             )
@@ -331,12 +336,15 @@ class Reports(unittest.TestCase):
     def test_measures_read_what_they_say(self):
         run = made_up(regime("entropy"), {}, 1).runs[0]
         self.assertAlmostEqual(passing(1, 0)(run), 0.1)
-        self.assertEqual((first("fade/delta")(run), best("fade/delta", min)(run), last("fade/delta")(run)), (0.6,) * 3)
-        self.assertAlmostEqual(last("fade/delta", log=True)(run), -0.5108, places=4)
+        self.assertEqual((first("fade/delta")(run), best("fade/delta", min)(run)), (0.6,) * 2)
+        stale = {"series": {"kl/reference": {"steps": list(range(1, 9)), "values": [0.5, 9, 9, 9, 0.25, 9, 9, 9]}}}
+        self.assertAlmostEqual(last_fresh("kl/reference", 4)(stale), math.log(0.25))
+        self.assertAlmostEqual(last_fresh("kl/reference", 16)(stale), math.log(0.5))
+        self.assertAlmostEqual(last_fresh("kl/reference", 1)(stale), math.log(9))
         self.assertAlmostEqual(variance_ratio(run), -1.3764, places=3)
         of = [{"full": {"variance": full}, "none": {"variance": none}} for full, none in ((1, 2), (1, 2), (100, 50))]
         self.assertAlmostEqual(variance_ratio_typical({"gradient_variances": of}), -math.log(2) / 3)
-        self.assertEqual(gap("support_price_low")(run), 0.2)
+        self.assertAlmostEqual(gap_in_nats("support_price_low")(run), 1.6)
         # From 0.1 before the first step to the end after two of 2 seconds each: halfway there after two.
         middle = (passing(1, 0)(run) + passing(1)(run)) / 2
         timed = {**run, "evaluations": [run["evaluations"][0], {**run["evaluations"][-1], "step": 2}]}
@@ -344,8 +352,15 @@ class Reports(unittest.TestCase):
         self.assertIsNone(until(1, 0.99)(timed))
         self.assertIsNone(until(1, 0.05)(timed), "it is there from the start")
         nothing = {"evaluations": [], "series": {}, "gaps": None}
-        measures = (passing(1), first("x"), best("x", min), last("x"), gap("x"), variance_ratio, variance_ratio_typical)
+        measures = (passing(1), first("x"), best("x", min), last_fresh("x", 4), gap_in_nats("x"), variance_ratio, variance_ratio_typical)
         self.assertTrue(all(measure(nothing) is None for measure in measures))
+
+    def test_that_something_is_not_below_is_found_by_less_than_that_it_is_above(self):
+        measured = Interval(0.01, 0.03, 5, detectable=0.035)
+        of = lambda test: regimes.Comparison("", "a", "b", passing(1), test)  # noqa: E731
+        needed = [report._needed(of(test), measured) for test in (stats.above, stats.not_below, stats.not_above)]
+        for found, expected in zip(needed, (0.035, 0.015, 0.015)):
+            self.assertAlmostEqual(found, expected)
 
     def test_the_page_shows_what_was_measured_and_every_regime_has_its_figure(self):
         for one in regimes.REGIMES:
@@ -567,7 +582,7 @@ class Harness(unittest.TestCase):
         self.assertIn("lag: /v1/sweeps: /variants/0/patch/0: must be above 0", study.failures[0].replace("  ", " "))
         self.assertIn("the loss is not finite (diverged)", study.failures[1])
         pending = [unit.condition.name for unit in study.pending()]
-        self.assertEqual((len(pending), "grpo-own" in pending, "p3o-own" in pending), (10, True, False))
+        self.assertEqual((len(pending), "grpo-own" in pending, "p3o-own" in pending), (13, True, False))
         # A job that failed is begun again, in the sweep that there is.
         self.server.trouble["sampler/grpo-own"] = "fails"
         failing = self.study()
