@@ -41,8 +41,9 @@ const NOTES: [&str; 4] = [
     "Chop the onions, fry the onions in buter, add the tomatos and the stock, and let the onions and the tomatos simer for an hour.",
 ];
 
-/// Turns of a conversation, and what is said between them.
-const TURNS: usize = 4;
+/// Turns of a conversation, what is said between them, and how often all are held each way.
+const TALKS: usize = 3;
+const TURNS: usize = 3;
 const AGAIN: &str = "\n<|im_start|>user\nOnce more, and leave its last words out.<|im_end|>\n<|im_start|>assistant\n";
 
 struct Subject {
@@ -89,7 +90,7 @@ impl Subject {
         Ok(Run { completions, statistics, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Conversations of each prompt, twice; with the prompt tokens that were computed, and the seconds that all turns behind the
+    /// Conversations of two prompts, two of each; with the prompt tokens that were computed, and the seconds that all turns behind the
     /// first took.
     fn talk(&self, keeps: bool) -> anyhow::Result<(Vec<Arc<[u32]>>, u64, f64)> {
         let max_new_tokens = TURNS as u32 * (TOKENS + 32);
@@ -97,7 +98,7 @@ impl Subject {
         let stream = Stream::new(1, Purpose::Rollout, 0);
         let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
         let (limits, again, mut session) = (Limits::default(), self.tokenizer.encode(AGAIN)?, sampler.session());
-        let mut requests = self.requests(self.prompts.len(), 2);
+        let mut requests = self.requests(2, 2);
         let (mut computed, mut began) = (0, Instant::now());
         for turn in 0..TURNS {
             let (completions, statistics) = match keeps {
@@ -137,6 +138,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn main() -> anyhow::Result<()> {
     let model = std::env::var_os("MODEL");
     let subject = Subject::of(model.as_deref().map(Path::new)).context("the model")?;
+    if model.is_some() {
+        talks(&subject)?;
+    }
     let with = Limits::default();
     println!("{:<44} {:>8} {:>16} {:>12} {:>10}", "completions", "tokens", "tokens per pass", "right", "time");
     for (name, prompts, samples, batch) in [
@@ -167,9 +171,6 @@ fn main() -> anyhow::Result<()> {
         let prompted: usize = subject.prompts.iter().take(prompts).map(|prompt| prompt.len()).sum();
         println!("{:<44} {} of {prompted} prompt tokens computed", "", counts.prompt_tokens);
     }
-    if model.is_some() {
-        talks(&subject)?;
-    }
     Ok(())
 }
 
@@ -177,7 +178,7 @@ fn main() -> anyhow::Result<()> {
 fn talks(subject: &Subject) -> anyhow::Result<()> {
     let mut times = [Vec::new(), Vec::new()];
     let mut counts = [0, 0];
-    for _ in 0..ROUNDS {
+    for _ in 0..TALKS {
         let (anew, kept) = (subject.talk(false)?, subject.talk(true)?);
         ensure!(anew.0 == kept.0, "what is kept has changed a completion");
         times[0].push(anew.2);
