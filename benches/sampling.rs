@@ -90,9 +90,8 @@ impl Subject {
         Ok(Run { completions, statistics, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Conversations of two prompts, two of each; with the prompt tokens that were computed, and the seconds that all turns behind the
-    /// first took.
-    fn talk(&self, keeps: bool) -> anyhow::Result<(Vec<Arc<[u32]>>, u64, f64)> {
+    /// Conversations of two prompts, two of each.
+    fn talk(&self, keeps: bool) -> anyhow::Result<Talk> {
         let max_new_tokens = TURNS as u32 * (TOKENS + 32);
         let spec = SamplingSpec { max_new_tokens, batch_size: 8, ..self.spec.clone() };
         let stream = Stream::new(1, Purpose::Rollout, 0);
@@ -115,8 +114,16 @@ impl Subject {
             }
         }
         let seconds = began.elapsed().as_secs_f64();
-        Ok((requests.into_iter().map(|request| request.tokens).collect(), computed, seconds))
+        Ok(Talk { said: requests.into_iter().map(|request| request.tokens).collect(), computed, seconds })
     }
+}
+
+/// Conversations, and what all turns behind the first took.
+struct Talk {
+    said: Vec<Arc<[u32]>>,
+    /// Prompt tokens.
+    computed: u64,
+    seconds: f64,
 }
 
 struct Run {
@@ -180,10 +187,10 @@ fn talks(subject: &Subject) -> anyhow::Result<()> {
     let mut counts = [0, 0];
     for _ in 0..TALKS {
         let (anew, kept) = (subject.talk(false)?, subject.talk(true)?);
-        ensure!(anew.0 == kept.0, "what is kept has changed a completion");
-        times[0].push(anew.2);
-        times[1].push(kept.2);
-        counts = [anew.1, kept.1];
+        ensure!(anew.said == kept.said, "what is kept has changed a completion");
+        times[0].push(anew.seconds);
+        times[1].push(kept.seconds);
+        counts = [anew.computed, kept.computed];
     }
     let [anew, kept] = times.map(median);
     println!(
