@@ -468,25 +468,27 @@ fn a_sweep_that_is_killed_ends_with_the_same_report() {
     let trials: u64 = std::env::var("ANNEAL_TRIALS").map_or(6, |trials| trials.parse().unwrap());
     let mut body = sweep_of(quick_spec());
     body["seeds"] = json!((1..=trials / 2).collect::<Vec<u64>>());
-    let done = check_killed(&body, (trials / 6).max(4));
-    assert_eq!(done["counts"]["succeeded"], trials, "{done}");
+    let [undisturbed, done] = check_killed(&body, (trials / 6).max(4));
+    // Of many seeds there is one whose few completions earn nothing, on which a job fails.
+    assert_eq!(done["counts"], undisturbed["counts"], "{done}");
+    assert!(done["counts"]["succeeded"].as_u64() >= Some(trials - trials / 10), "{done}");
 }
 
 /// Which trials of those that are given up came to their ends before they were seen is another one each time.
 #[test]
 fn a_sweep_that_gives_up_trials_and_is_killed_ends_with_the_same_report() {
-    let done = check_killed(&halved(), 4);
+    let [_, done] = check_killed(&halved(), 4);
     assert_eq!(done["counts"]["lost"], 0, "{done}");
 }
 
-/// Everything is killed again and again; the report is that of a sweep that nobody disturbed. The sweep in the end.
-fn check_killed(body: &Value, kills: u64) -> Value {
-    let undisturbed = {
+/// Everything is killed again and again; the report is that of a sweep that nobody disturbed. Both sweeps in the end.
+fn check_killed(body: &Value, kills: u64) -> [Value; 2] {
+    let (undisturbed, expected) = {
         let folder = data_dir();
         let server = Server::start(folder.path());
         let made = create(&server, body);
-        until(&server, &made, |sweep| sweep["status"] == "finished");
-        report(&server, &made, "")
+        let done = until(&server, &made, |sweep| sweep["status"] == "finished");
+        (done, report(&server, &made, ""))
     };
     let folder = data_dir();
     let mut server = Server::start(folder.path());
@@ -505,7 +507,7 @@ fn check_killed(body: &Value, kills: u64) -> Value {
     let done = until(&server, &made, |sweep| sweep["status"] == "finished");
     let got = report(&server, &made, "");
     for part in ["configurations", "comparisons", "missing"] {
-        assert_eq!(got[part], undisturbed[part]);
+        assert_eq!(got[part], expected[part]);
     }
-    done
+    [undisturbed, done]
 }
