@@ -245,7 +245,8 @@ impl Server {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let job = self.get(&format!("/v1/jobs/{id}/wait?timeout=60")).json();
-            if ["succeeded", "failed", "cancelled"].contains(&job["status"].as_str().unwrap()) {
+            let status = job["status"].as_str().unwrap_or_else(|| panic!("waiting for {id}: {job}"));
+            if ["succeeded", "failed", "cancelled"].contains(&status) {
                 return job;
             }
             assert!(Instant::now() < deadline, "{job}");
