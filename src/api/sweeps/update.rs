@@ -124,10 +124,10 @@ async fn more_trials(
 }
 
 /// By configuration, what its spec came to when its first trial that is there still was made: names may stand for other data by
-/// now, and seeds are compared with one another.
+/// now, and seeds are compared with one another. A job that was there before has metadata and a budget of its own.
 async fn pinned(app: &App, known: &[TrialRow]) -> Result<BTreeMap<u32, Value>, Problem> {
     let mut pinned = BTreeMap::new();
-    for trial in known.iter().filter(|trial| trial.status.is_some()) {
+    for trial in known.iter().filter(|trial| trial.status.is_some() && !trial.reused) {
         if let Entry::Vacant(place) = pinned.entry(trial.configuration) {
             let row = app.store.job(trial.job).await?;
             place.insert(with_attributes(row.essence, &row.attributes));
