@@ -15,11 +15,10 @@ use crate::api::extract::{Id, JsonBody, MAX_JSON_BYTES, read};
 use crate::api::idempotency;
 use crate::api::imports::Pull;
 use crate::clock;
+use crate::job::sweep::expansion::MOST_OPERATIONS;
 use crate::job::{CheckpointId, FieldError, JobId, JobKind};
 use crate::store::{JobRow, Origin};
 
-/// Operations of one patch.
-const MAX_OPERATIONS: usize = 100;
 /// How deep a patched spec may be nested; what is read from a request is not deeper either.
 const MAX_DEPTH: usize = 128;
 
@@ -139,9 +138,9 @@ fn start(from: Option<&str>, row: &JobRow) -> Result<Option<Value>, Problem> {
 /// otherwise grow a document beyond all bounds before anyone looks.
 pub fn apply(spec: &mut Value, patch: Vec<Value>, at: impl Fn(usize) -> String) -> Result<(), FieldError> {
     let failed = |index: usize, detail: String| FieldError::new(at(index), "patch_failed", detail);
-    if patch.len() > MAX_OPERATIONS {
-        let detail = format!("there are {} operations, and at most {MAX_OPERATIONS} are taken", patch.len());
-        return Err(FieldError::new(at(MAX_OPERATIONS), "out_of_range", detail));
+    if patch.len() > MOST_OPERATIONS {
+        let detail = format!("there are {} operations, and at most {MOST_OPERATIONS} are taken", patch.len());
+        return Err(FieldError::new(at(MOST_OPERATIONS), "out_of_range", detail));
     }
     for (index, operation) in patch.into_iter().enumerate() {
         let operation: json_patch::PatchOperation =

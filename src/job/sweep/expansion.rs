@@ -10,8 +10,8 @@ use crate::job::FieldError;
 use crate::job::field::escaped;
 use crate::job::random::{splitmix64, unit};
 
-/// Operations of a variant's patch.
-const MOST_OPERATIONS: usize = 100;
+/// Operations of a JSON Patch on a spec.
+pub const MOST_OPERATIONS: usize = 100;
 /// Characters of a configuration's label.
 const MOST_LABEL: usize = 160;
 
