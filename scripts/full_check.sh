@@ -9,8 +9,17 @@ dpkg -s faketime debootstrap >/dev/null 2>&1 ||
 
 step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 
+step "what is tested"
+# The program lies there, too, and what follows takes it: for a `cargo build` the crate would be compiled once more.
+cargo test --locked --no-run
+
 step "200 kills, stopped workers, locked databases, full disks, changed bytes"
 ANNEAL_KILLS=200 cargo test --locked --test recovery --test upkeep
+
+step "exactness, goldens and going on after kills with fewer instructions than the processor has"
+for set in portable avx2 avx512 avx512_bf16; do
+  ANNEAL_INSTRUCTIONS=$set cargo test --locked --test exactness --test golden_models --test recovery
+done
 
 step "a sweep of 60 jobs whose server and workers are killed ten times"
 ANNEAL_TRIALS=60 cargo test --locked --test sweeps killed
@@ -40,7 +49,6 @@ scripts/ui.sh --test
 tests/harness/run.sh
 
 step "the study, tiny: every objective, every figure"
-cargo build --locked
 python3 examples/study/run.py --smoke --anneal target/debug/anneal --out "$(mktemp -d)"
 
 step "the study, killed with its server and workers, ends with the same results, of more than 60 jobs"
@@ -79,7 +87,6 @@ step "machines that a real API server of Kubernetes starts"
 scripts/kubernetes.sh cargo test --locked --test kubernetes -- --test-threads=1
 
 step "what a newcomer tries on one machine: agents, Slurm, two servers"
-cargo build --locked
 scripts/newcomer.sh target/debug/anneal
 
 step "another project beside attackers, a bill of materials"

@@ -467,6 +467,7 @@ pub fn elsewhere() -> impl Iterator<Item = (OsString, OsString)> {
 
 fn is_for_workers(name: &str) -> bool {
     const NAMES: &[&str] = &[
+        "ANNEAL_INSTRUCTIONS",
         "ANNEAL_LOG",
         "HOME",
         "LANG",

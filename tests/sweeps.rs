@@ -316,6 +316,36 @@ fn added_seeds_have_the_data_of_the_others_and_what_few_steps_report_counts_at_l
     until(&server, &made, |sweep| sweep["status"] == "finished");
 }
 
+/// Rows are appended while the specs of many trials are checked.
+#[test]
+fn data_that_grows_while_a_sweep_is_made_is_the_same_in_all_trials() {
+    let folder = data_dir();
+    let server = Server::start(folder.path());
+    let jsonl = [("content-type", "application/jsonl")];
+    let row = |n: u32| json!({"prompt": format!("{n}+1="), "answer": (n + 1).to_string()}).to_string() + "\n";
+    let data = server.post_bytes("/v1/datasets?name=sums", row(1).as_bytes(), &jsonl).json();
+    let append = format!("/v1/datasets/{}/append", data["id"].as_str().unwrap());
+    let mut body = sweep_of(quick_spec());
+    body["spec"]["dataset"]["train"] = json!("sums");
+    body["seeds"] = json!((0..200).collect::<Vec<u64>>());
+    let made = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 2..6 {
+                std::thread::sleep(Duration::from_millis(30));
+                assert_eq!(server.post_bytes(&append, row(n).as_bytes(), &jsonl).status, 201);
+            }
+        });
+        create(&server, &body)
+    });
+    let some = made["trials"].as_array().unwrap().iter().step_by(19);
+    let rows: std::collections::BTreeSet<String> = some
+        .map(|trial| server.job(trial["job"].as_str().unwrap())["spec_resolved"]["dataset"]["train"].to_string())
+        .collect();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    let path = format!("/v1/sweeps/{}/cancel", made["id"].as_str().unwrap());
+    assert_eq!(server.post(&path, &json!({})).status, 200);
+}
+
 /// Trials that come to the same spec are one job, where the sweep reuses what is done; the sweep counts it as under way once.
 #[test]
 fn equal_trials_are_done_once() {

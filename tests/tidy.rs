@@ -31,7 +31,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("text", &["job", "dataset", "modelfile"]),
     ("spec", &["job", "objective", "verifier", "dataset", "modelfile"]),
     ("store", &["job", "spec"]),
-    ("engine", &["job", "objective", "verifier", "environment", "dataset", "modelfile", "spec", "text"]),
+    ("engine", &["job", "device", "objective", "verifier", "environment", "dataset", "modelfile", "spec", "text"]),
     (
         "worker",
         &[
@@ -167,8 +167,8 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
     (
         "world",
         r"\benv\s*::\s*vars?(_os)?\b",
-        // The second for tests alone.
-        &["src/config", "src/store/backend"],
+        // The second for tests alone; the others for what keeps a process from instructions, in tests without a configuration, too.
+        &["src/config", "src/store/backend", "src/engine/kernels/mod", "src/cli/worker"],
         "only the configuration reads the environment",
     ),
     ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),

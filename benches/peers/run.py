@@ -467,7 +467,7 @@ def table(rows: list[dict]) -> str:
     lines = ["| what | anneal | peer | ratio | target | |", "|---|---|---|---|---|---|"]
     for row in rows:
         ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        target = "" if row["target"] is None else f"{'≤' if row['at_most'] else '≥'} {row['target']:.1f}"
+        target = "" if row["target"] is None else f"{'≤' if row['at_most'] else '≥'} {row['target']:g}"
         if row["failures"]:
             verdict = "failed"
         elif row["disturbed"]:

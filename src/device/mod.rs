@@ -15,7 +15,7 @@ use nvml::Gpus;
 use crate::job::device::{LOCAL_HOST, name_on, split_name};
 pub use crate::job::{DeviceProcess, DeviceReading};
 pub use simulated::{FAULT_FILE, HANG_FILE, folder_of};
-pub use system::memory as memory_of_machine;
+pub use system::{memory as memory_of_machine, memory_left};
 
 /// Why a device cannot be used. Messages say what is missing and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,12 +99,12 @@ impl Machine {
         self.names.iter().map(|name| name_on(&self.host, &name.to_string())).collect()
     }
 
-    /// Looks at a device. Blocks; a driver whose device is broken may take for ever.
-    pub fn read(&self, name: &str) -> Result<DeviceReading, DeviceError> {
+    /// Looks at a device, on which the process `worker` computes. Blocks; a driver whose device is broken may take for ever.
+    pub fn read(&self, name: &str, worker: Option<u32>) -> Result<DeviceReading, DeviceError> {
         let (_, device) = split_name(name);
         let found = self.names.iter().find(|known| known.to_string() == device);
         let reading = match (found, &self.gpus) {
-            (Some(Name::Cpu), _) => system::read(),
+            (Some(Name::Cpu), _) => system::read(worker),
             (Some(Name::Simulated(number, memory)), _) => simulated::read(&self.folder, *number, *memory),
             (Some(Name::Cuda(number)), Some(gpus)) => gpus.read(*number)?,
             (Some(Name::Cuda(_)) | None, _) => {
@@ -116,7 +116,7 @@ impl Machine {
 
     /// Looks at all devices.
     pub fn read_all(&self) -> Result<Vec<DeviceReading>, DeviceError> {
-        self.names.iter().map(|name| self.read(&name.to_string())).collect()
+        self.names.iter().map(|name| self.read(&name.to_string(), None)).collect()
     }
 
     /// Forgets what a device reported, once a check has found it well.
@@ -214,13 +214,13 @@ mod tests {
         let error = Machine::open("1000", folder.path()).unwrap_err().to_string();
         assert!(["--devices cpu", "this machine has: cpu"].iter().any(|way| error.contains(way)), "{error}");
         let machine = Machine::open("cpu", folder.path()).unwrap();
-        assert!(machine.read("cuda:0").is_err());
+        assert!(machine.read("cuda:0", None).is_err());
     }
 
     #[test]
     fn the_cpu_has_memory_and_no_other_name_elsewhere() {
         let machine = Machine::open("cpu", Path::new(".")).unwrap();
-        let cpu = machine.read("cpu").unwrap();
+        let cpu = machine.read("cpu", None).unwrap();
         assert!(cpu.memory_total > cpu.memory_free && cpu.memory_free > 0);
         assert_eq!(seen_by_its_process("cpu", 0, None), (String::from("cpu"), None));
         for (uuid, visible) in [(Some("GPU-1"), "GPU-1"), (None, "3")] {

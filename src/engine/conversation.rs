@@ -83,6 +83,7 @@ impl<B: Backend> Table<'_, B> {
         let mut all: Vec<Conversation> =
             (0..requests.len()).map(|place| Conversation::new(self.spec.turns_of(&row(place).fields))).collect();
         let mut open: Vec<usize> = (0..all.len()).collect();
+        let mut order = open.clone();
         let mut progress = Progress::new(self.phase, "completions", requests.len());
         let mut session = self.sampler.session();
         // Each round takes a turn of each.
@@ -90,12 +91,15 @@ impl<B: Backend> Table<'_, B> {
             if std::mem::take(&mut self.verifying) {
                 reporter.phase(Phase::Sampling, self.step)?;
             }
-            let turns: Vec<Request> = open.iter().map(|place| all[*place].request(&requests[*place])).collect();
+            // Back and forth, since what was read last is there the longest.
+            order.retain(|place| open.binary_search(place).is_ok());
+            let turns: Vec<Request> = order.iter().map(|place| all[*place].request(&requests[*place])).collect();
             let done = requests.len() - open.len();
             let completions = session.run(&turns, |_| progress.update(reporter, done))?;
-            for (place, completion) in open.iter().zip(completions) {
+            for (place, completion) in order.iter().zip(completions) {
                 all[*place].take(completion, self.sampler)?;
             }
+            order.reverse();
             let (mut going_on, mut full) = (Vec::with_capacity(open.len()), Vec::new());
             for (place, answer) in self.answers(&mut all, &open, reporter)? {
                 match self.heed(&mut all[place], &requests[place], answer) {

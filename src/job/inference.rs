@@ -17,6 +17,9 @@ const HEAD: usize = 4;
 /// Completions that a client wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
+    /// Whose it is.
+    #[serde(default)]
+    pub project: String,
     /// `builtin:...`, `mdl_...` or `ckpt_...`, which the API has found.
     pub model: String,
     pub input: CompletionInput,

@@ -172,7 +172,7 @@ impl DeviceSupervisor {
                 Turn::Down => break None,
                 Turn::Look => {}
             }
-            if let Some(reason) = self.look().await {
+            if let Some(reason) = self.look(child.id()).await {
                 kill(&mut child).await;
                 return (reason, false);
             }
@@ -201,10 +201,11 @@ impl DeviceSupervisor {
         }
     }
 
-    /// Looks at the device and writes down what is found. Says why it can no longer be used, if that is so.
-    async fn look(&self) -> Option<String> {
+    /// Looks at the device, on which the process `worker` computes, and writes down what is found. Says why it can no longer be used,
+    /// if that is so.
+    async fn look(&self, worker: Option<u32>) -> Option<String> {
         let (machine, device) = (Arc::clone(&self.machine), self.device.clone());
-        let reading = tokio::task::spawn_blocking(move || machine.read(&device));
+        let reading = tokio::task::spawn_blocking(move || machine.read(&device, worker));
         let reading = match tokio::time::timeout(LOOK_TIME, reading).await {
             Ok(Ok(reading)) => reading,
             Ok(Err(error)) => {

@@ -11877,7 +11877,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+        /** @description The resource is not in a state that allows this, or a name stands for several. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -12281,7 +12281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12468,7 +12468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is a filter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is a filter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12593,7 +12593,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Another machine has this name, or it can have none like it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Another machine has this name, or it can have none like it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12605,7 +12605,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid, or the agent speaks another protocol (`protocol_unknown`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the agent speaks another protocol (`protocol_unknown`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12662,7 +12662,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12674,7 +12674,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12717,7 +12717,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12765,7 +12765,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12777,7 +12777,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid, or a file is not there. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or a file is not there. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12825,7 +12825,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12837,7 +12837,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12885,7 +12885,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`), or events before these were not reported (`events_missing`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`), or events before these were not reported (`events_missing`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12897,7 +12897,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12957,7 +12957,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12969,7 +12969,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13017,7 +13017,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is somebody else's (`lease_lost`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13029,7 +13029,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13081,7 +13081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13093,7 +13093,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13148,7 +13148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13160,7 +13160,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13231,7 +13231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13298,7 +13298,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13310,7 +13310,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13385,7 +13385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13397,7 +13397,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13452,7 +13452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description It is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13464,7 +13464,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13565,7 +13565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13652,7 +13652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13673,7 +13673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description All is there, and it is not what was announced (`digest_mismatch`); send it again. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description All is there, and it is not what was announced (`digest_mismatch`); send it again. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13739,7 +13739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The worker is another agent's (`not_your_host`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -13842,7 +13842,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14049,7 +14049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14226,7 +14226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14386,7 +14386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Too many exports wait (`too_many_exports`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14398,7 +14398,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description The checkpoint cannot be exported so. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The checkpoint cannot be exported so. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14639,7 +14639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model's files cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14805,7 +14805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set or model. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set or model. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -14974,7 +14974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, the rollout set is of other rows, or no row is kept. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15054,7 +15054,7 @@ export interface operations {
                 };
             };
             409: components["responses"]["Conflict"];
-            /** @description No such model, or its tokenizer or template cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description No such model, or its tokenizer or template cannot be used. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15310,7 +15310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15397,7 +15397,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such data set, or it has no such parameter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description There is no such data set, or it has no such parameter. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15487,7 +15487,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished, or a suite, uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description A job that is not finished, or a suite, uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15564,7 +15564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15686,7 +15686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many others append at the same time. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Too many others append at the same time. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15707,7 +15707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -15902,7 +15902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A row is broken, or there is none. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16075,7 +16075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16135,7 +16135,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description One of them is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description One of them is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16156,7 +16156,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the two have different rows or verifiers. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16267,7 +16267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16338,7 +16338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16388,7 +16388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The evaluation is not complete. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16691,7 +16691,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16790,7 +16790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16851,7 +16851,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16901,7 +16901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The export is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16965,7 +16965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The export is not ready, or is being pushed. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -16977,7 +16977,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description `to` is no repository of the hub. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description `to` is no repository of the hub. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17083,7 +17083,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing, unknown or invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing, unknown or invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17321,7 +17321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17382,7 +17382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The grader is invalid or not run here. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17496,7 +17496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The request or a row of a file is invalid, something in it is not supported, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17595,7 +17595,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17758,7 +17758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot be paused as it stands. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job cannot be paused as it stands. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -17809,7 +17809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not paused. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is not paused. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18246,7 +18246,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18477,7 +18477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is not finished (`job_not_finished`), or another one needs what it made (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18547,7 +18547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job has succeeded (`job_finished`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18578,7 +18578,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18685,7 +18685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is finished. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18930,7 +18930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job trains nothing (`not_a_training_job`), has made no model yet (`no_checkpoint`), or trains on rows that nothing was filtered out of (`not_filtered`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job trains nothing (`not_a_training_job`), has made no model yet (`no_checkpoint`), or trains on rows that nothing was filtered out of (`not_filtered`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -18951,7 +18951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description An operation cannot be applied (`patch_failed`; `errors` names it), the resulting spec is invalid, or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19103,7 +19103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is finished or about to be cancelled (`job_not_running`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19209,7 +19209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job is still being saved (`job_pausing`), is under way or has succeeded (`job_not_paused`), has no budget left (`budget_exhausted`), or needs what was deleted after its end (`input_deleted`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19302,7 +19302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19366,7 +19366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job does not keep its completions, or has just put them elsewhere. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19387,7 +19387,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19445,7 +19445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The job has not succeeded (`job_not_succeeded`), or keeps no training checkpoint (`no_checkpoint`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19456,7 +19456,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The job cannot run again, because something that it refers to is gone; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19813,7 +19813,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model is incomplete or of an unsupported kind, or the hub does not give it. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -19923,7 +19923,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description A job that is not finished uses the model, or it was not imported. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20099,7 +20099,7 @@ export interface operations {
             };
             409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20238,7 +20238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The spec is invalid; `errors` names the fields; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20337,7 +20337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Its job is not finished (`job_not_finished`), or another one needs it (`in_use`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20402,7 +20402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20423,7 +20423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such teacher on this server, or it does not fit; or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description There is no such teacher on this server, or it does not fit; or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20509,7 +20509,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20608,7 +20608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20683,7 +20683,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20704,7 +20704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is out of its range, or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is out of its range, or the set has no rewards. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20754,7 +20754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20825,7 +20825,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20846,7 +20846,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, `errors` names it; or the key was used with another body. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20930,7 +20930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -20980,7 +20980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The set is not ready. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21041,7 +21041,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             413: components["responses"]["ContentTooLarge"];
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21269,7 +21269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A set is invalid; `errors` names the set and the field. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A set is invalid; `errors` names the set and the field. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21368,7 +21368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job waits for it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description A job waits for it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21513,7 +21513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The model is unknown or does not fit a set; `errors` names the set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The model is unknown or does not fit a set; `errors` names the set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21637,7 +21637,17 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["Conflict"];
+            /** @description Data, a verifier or a suite that it names kept changing meanwhile (`names_changed`), or a request with this key is under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-should-retry": components["headers"]["ShouldRetry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too large. Codes: `body_too_large`, `upload_too_large` */
             413: {
                 headers: {
@@ -21648,7 +21658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, there would be too many trials (`too_many_trials`), or a changed spec is invalid (`invalid_trial`; `errors` names the change). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, there would be too many trials (`too_many_trials`), or a changed spec is invalid (`invalid_trial`; `errors` names the change). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21777,7 +21787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The sweep is over (`sweep_over`), its budget is spent (`budget_exhausted`), or it has changed while more trials were prepared (`sweep_changed`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The sweep is over (`sweep_over`), its budget is spent (`budget_exhausted`), or it has changed while more trials were prepared (`sweep_changed`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21798,7 +21808,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, there would be too many trials (`too_many_trials`), or the spec of a trial is invalid with a new seed (`invalid_trial`, `patch_failed`; `errors` names the change, or the field of the sweep's request). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, there would be too many trials (`too_many_trials`), or the spec of a trial is invalid with a new seed (`invalid_trial`, `patch_failed`; `errors` names the change, or the field of the sweep's request). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21871,7 +21881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The sweep is over (`sweep_over`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The sweep is over (`sweep_over`). Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21941,7 +21951,7 @@ export interface operations {
                 };
             };
             409: components["responses"]["Conflict"];
-            /** @description No such metric (`unknown_metric`) or configuration, or a metric that no trial reports (`not_reported`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description No such metric (`unknown_metric`) or configuration, or a metric that no trial reports (`not_reported`). Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -21998,7 +22008,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Too many uploads are under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description Too many uploads are under way. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22019,7 +22029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22078,7 +22088,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22143,7 +22153,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The upload has ended already. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22155,7 +22165,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description A part is unknown, or the parts are not the announced file. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A part is unknown, or the parts are not the announced file. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22235,7 +22245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts, or there is no bucket that clients reach. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The upload takes no more parts, or there is no bucket that clients reach. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22247,7 +22257,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["ContentTooLarge"];
-            /** @description The part is larger than the file, or than 4 GiB. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The part is larger than the file, or than 4 GiB. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22311,7 +22321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upload takes no more parts. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The upload takes no more parts. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22332,7 +22342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is missing or unknown. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is missing or unknown. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22453,7 +22463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22523,7 +22533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The configuration or the body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The configuration or the body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22614,7 +22624,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description A job that is not finished uses it. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22691,7 +22701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22775,7 +22785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or there is no such data set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or there is no such data set. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22850,7 +22860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description The body is invalid. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -22940,7 +22950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -23051,7 +23061,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There are too many endpoints. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description There are too many endpoints. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -23072,7 +23082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -23239,7 +23249,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
+            /** @description A field is invalid, or the URL is not at a public address. Codes: `protocol_unknown`, `digest_mismatch`, `idempotency_key_reused`, `invalid_spec`, `patch_failed`, `invalid_trial`, `unknown_metric`, `not_reported`, `no_rewards`, `rollout_set_too_large`, `model_unusable` */
             422: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -23407,7 +23417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `sweep_changed`, `sweep_over` */
+            /** @description The endpoint is disabled. Codes: `conflict`, `lease_lost`, `events_missing`, `not_your_host`, `launch_over`, `host_name_taken`, `host_name_invalid`, `name_ambiguous`, `job_not_running`, `job_not_paused`, `input_deleted`, `job_pausing`, `budget_exhausted`, `job_finished`, `job_not_finished`, `in_use`, `export_not_ready`, `too_many_exports`, `push_under_way`, `too_many_pushes`, `not_a_training_job`, `no_checkpoint`, `not_filtered`, `job_not_succeeded`, `evaluation_not_ready`, `rollouts_not_kept`, `rollouts_moved`, `no_direct_uploads`, `dataset_busy`, `request_in_progress`, `rollout_set_not_ready`, `names_changed`, `sweep_changed`, `sweep_over` */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

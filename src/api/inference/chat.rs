@@ -268,7 +268,7 @@ pub async fn create_chat_completion(Access(app): Access, JsonBody(body): JsonBod
     let input = CompletionInput::Chat(turns(&request)?);
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
-    let (order, streamed) = request.parameters()?.order(&model.name, input)?;
+    let (order, streamed) = request.parameters()?.order(app.store.own_project(), &model.name, input)?;
     let answer = app.dispatcher.ask(&app, &order, "/messages").await?;
     let shape = Shape {
         id: format!("chatcmpl-{}", uuid::Uuid::now_v7().simple()),

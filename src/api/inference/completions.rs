@@ -171,7 +171,7 @@ pub async fn create_completion(Access(app): Access, JsonBody(body): JsonBody) ->
     let model = model(&app, &request.model).await?;
     let name = request.model.clone();
     let (input, prompts, parameters) = request.into_parts()?;
-    let (order, streamed) = parameters.order(&model.name, input)?;
+    let (order, streamed) = parameters.order(app.store.own_project(), &model.name, input)?;
     let choices = prompts * order.samples;
     let answer = app.dispatcher.ask(&app, &order, "/prompt").await?;
     let shape = Shape {

@@ -71,7 +71,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Checks what the document does not say and makes the order; the client's mistakes otherwise.
-    pub fn order(self, model: &str, input: CompletionInput) -> Result<(Order, Streamed), Problem> {
+    pub fn order(self, project: &str, model: &str, input: CompletionInput) -> Result<(Order, Streamed), Problem> {
         let mut errors = Vec::new();
         let mut require = |holds: bool, field: &str, detail: String| {
             if !holds {
@@ -97,6 +97,7 @@ impl Parameters {
             return Err(refused(errors));
         }
         let order = Order {
+            project: project.to_owned(),
             model: model.to_owned(),
             input,
             samples,

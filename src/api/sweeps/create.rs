@@ -22,10 +22,12 @@ use crate::job::sweep::expansion::{Configuration, Random, Variant, Variation};
 use crate::job::sweep::halving::Halving;
 use crate::job::sweep::measure::Measure;
 use crate::job::{FieldError, JobId, SweepId};
-use crate::store::{NewSweep, NewTrial, Work};
+use crate::store::{NewJob, NewSweep, NewTrial, Work};
 
 /// Bytes of the specs of all trials.
 const MOST_BYTES: usize = 32 << 20;
+/// How often its specs are resolved, where what they name changes meanwhile.
+const TRIES: usize = 5;
 /// Characters of a name.
 const MOST_NAME: usize = 200;
 
@@ -115,6 +117,7 @@ fn one() -> u32 {
     responses(
         (status = 201, body = Sweep),
         (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "Data, a verifier or a suite that it names kept changing meanwhile (`names_changed`), or a request with this key is under way", body = ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "Too large", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "A field is invalid, there would be too many trials (`too_many_trials`), or a changed spec is invalid (`invalid_trial`; `errors` names the change)", body = ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "The project may not have so many jobs", body = ProblemBody, content_type = "application/problem+json"),
@@ -182,7 +185,8 @@ impl Plan {
     }
 
     /// Trials of the seeds of `of`, of the configurations that are wanted; of those that are `pinned` the specs are these, but
-    /// for what comes with a seed. Those of the same seed stand together, so that what is there early can be compared.
+    /// for what comes with a seed. Those of the same seed stand together, so that what is there early can be compared. A name
+    /// stands for the same in all of them.
     pub(super) async fn trials(
         &self,
         app: &App,
@@ -190,24 +194,46 @@ impl Plan {
         pinned: &BTreeMap<u32, Value>,
         is_wanted: impl Fn(u32) -> bool,
     ) -> Result<Vec<NewTrial>, Problem> {
+        for _ in 0..TRIES {
+            if let Some(trials) = self.trials_of_one_moment(app, of, pinned, &is_wanted).await? {
+                return Ok(trials);
+            }
+        }
+        let detail =
+            "data, a verifier or a suite that its spec names kept changing; ask again, or name a version, as `dsv_...`";
+        Err(Problem::new(StatusCode::CONFLICT, "names_changed", detail))
+    }
+
+    /// None where a name has come to stand for something else meanwhile.
+    async fn trials_of_one_moment(
+        &self,
+        app: &App,
+        of: &Variation,
+        pinned: &BTreeMap<u32, Value>,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Option<Vec<NewTrial>>, Problem> {
         let mut trials = Vec::with_capacity(self.configurations.len() * of.seeds.len());
-        let mut known = BTreeMap::new();
+        let (mut names, mut known) = (Names::default(), BTreeMap::new());
         for (at, seed) in of.seeds.iter().enumerate() {
             for (place, configuration) in (0_u32..).zip(&self.configurations).filter(|(place, _)| is_wanted(*place)) {
                 let (base, changes) = match pinned.get(&place) {
                     Some(base) => (base, configuration.unchanged()),
                     None => (&self.spec, configuration.clone()),
                 };
-                let work = self.work(app, base, &of.with_seed(&changes, at), *seed).await?;
+                let job = self.job(app, base, &of.with_seed(&changes, at), *seed).await?;
+                if !names.agree(&job.spec, &job.essence) {
+                    return Ok(None);
+                }
+                let work = self.work(app, job).await?;
                 let work = if self.reuse && self.halving.is_none() { once(&mut known, work) } else { work };
                 trials.push(NewTrial { configuration: place, seed: *seed, work });
             }
         }
-        Ok(trials)
+        Ok(Some(trials))
     }
 
-    /// The job of a trial, or one that has done the same.
-    async fn work(&self, app: &App, base: &Value, configuration: &Configuration, seed: u64) -> Result<Work, Problem> {
+    /// The job of a trial.
+    async fn job(&self, app: &App, base: &Value, configuration: &Configuration, seed: u64) -> Result<NewJob, Problem> {
         let mut spec = base.clone();
         for (operation, pointer) in configuration.patch.iter().zip(&configuration.pointers) {
             if !pointer.starts_with("/variants") {
@@ -237,9 +263,33 @@ impl Plan {
         if let Some(halving) = &self.halving {
             check_rungs(halving, &resolved, &configuration.label)?;
         }
-        let job = resolved.into_job();
+        Ok(resolved.into_job())
+    }
+
+    /// A job to do, or one that has done the same.
+    async fn work(&self, app: &App, job: NewJob) -> Result<Work, Problem> {
         let done = if self.reuse { app.store.done_before(&job.spec_digest, env!("ANNEAL_BUILD")).await? } else { None };
         Ok(done.map_or_else(|| Work::New(Box::new(job)), Work::Done))
+    }
+}
+
+/// What the names in the specs of trials stand for.
+#[derive(Default)]
+struct Names(BTreeMap<(&'static str, String), Value>);
+
+impl Names {
+    /// Where specs, as submitted and as resolved, have what is named and can change.
+    const PLACES: [&'static str; 4] = ["/dataset/train", "/dataset/eval", "/verifier", "/eval/suite"];
+
+    /// Whether those of one more trial stand for what they stood for before.
+    fn agree(&mut self, submitted: &Value, resolved: &Value) -> bool {
+        Self::PLACES.iter().all(|place| {
+            let name = submitted.pointer(place).and_then(Value::as_str);
+            // An objective that needs no verifier has none.
+            let found = resolved.pointer(place).filter(|found| !found.is_null());
+            let (Some(name), Some(found)) = (name, found) else { return true };
+            self.0.entry((place, name.to_owned())).or_insert_with(|| found.clone()) == found
+        })
     }
 }
 
@@ -351,6 +401,23 @@ mod tests {
             make_room(&mut spec, path);
         }
         assert_eq!(spec, json!({"train": {"steps": 3}, "seeds": [1], "optimizer": {}, "a/b": {"c": {}}}));
+    }
+
+    #[test]
+    fn a_name_stands_for_the_same_in_all_trials() {
+        let mut names = Names::default();
+        let mut agree = |train: &str, eval: &str, found: [Value; 3]| {
+            let [train_found, eval_found, verifier] = found;
+            let submitted = json!({"dataset": {"train": train, "eval": eval}, "verifier": "strict"});
+            names.agree(
+                &submitted,
+                &json!({"dataset": {"train": train_found, "eval": eval_found}, "verifier": verifier}),
+            )
+        };
+        assert!(agree("sums", "sums", [json!("dsv_2"), json!("dsv_3"), json!({"type": "exact"})]));
+        assert!(agree("others", "sums", [json!("dsv_1"), json!("dsv_3"), Value::Null]));
+        assert!(!agree("sums", "sums", [json!("dsv_4"), json!("dsv_3"), Value::Null]));
+        assert!(!agree("sums", "sums", [json!("dsv_2"), json!("dsv_3"), json!({"type": "regex"})]));
     }
 
     #[test]

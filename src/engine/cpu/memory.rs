@@ -1,14 +1,6 @@
-//! Memory of this machine and of this process, as Linux tells it.
+//! Memory of this process, as Linux tells it.
 
 use std::fs;
-
-/// Bytes that may still be taken: what the kernel calls available, or what a container's limit leaves.
-pub fn available() -> Option<u64> {
-    let machine = field("/proc/meminfo", "MemAvailable:")?;
-    let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let container = number("memory.max").map(|limit| limit.saturating_sub(number("memory.current").unwrap_or(0)));
-    Some(container.map_or(machine, |left| left.min(machine)))
-}
 
 /// The most bytes that this process has held in memory since [`forget_peak`].
 pub fn peak() -> Option<u64> {
@@ -43,6 +35,5 @@ mod tests {
         assert!(held.iter().all(|byte| *byte == 1));
         drop(held);
         assert!(peak().unwrap() >= before.max(64 << 20));
-        assert!(available().unwrap() > 0);
     }
 }

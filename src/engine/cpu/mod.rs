@@ -29,6 +29,7 @@ use super::ops::norm::{Normed, rms_norm_rows, rms_norm_rows_again, rms_norm_rows
 use super::ops::rotary::Rotary;
 use super::projection::{Lengths, LowRank, Magnitude, Norm, NormOf, Projection, Up};
 use super::rows::{CachedRow, Packed};
+use crate::device::memory_left;
 use crate::job::memory::Machine;
 use crate::job::spec::{SampledCache, SamplingSpec};
 use crate::modelfile::architecture::Activation;
@@ -82,7 +83,7 @@ impl Storage for Cpu {
     }
 
     fn available(&self) -> Result<u64> {
-        Ok(memory::available().unwrap_or(u64::MAX))
+        Ok(memory_left().unwrap_or(u64::MAX))
     }
 
     fn peak(&self) -> Option<u64> {

@@ -37,7 +37,19 @@ pub enum Instructions {
     Avx512Bf16 = 4,
 }
 
+/// The variable by whose value, a set's name, a process takes no wider instructions than that, and no tiles: for tests, and to find
+/// out whether they are why something differs.
+pub const VARIABLE: &str = "ANNEAL_INSTRUCTIONS";
+
 impl Instructions {
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+
+    /// What [`VARIABLE`] allows, if it is set; with another value than a name, nothing more than any processor has.
+    fn allowed() -> Option<Self> {
+        let name = std::env::var_os(VARIABLE)?;
+        Some(Self::ALL.into_iter().find(|set| name == set.name()).unwrap_or(Self::Portable))
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -51,7 +63,7 @@ impl Instructions {
 /// The set in use; 0 until it was asked for.
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
-/// The instruction set in use: the processor's best, unless [`restrict`] said less.
+/// The instruction set in use: the processor's best, unless [`restrict`] or [`VARIABLE`] said less.
 #[inline]
 pub fn instructions() -> Instructions {
     match CHOSEN.load(Ordering::Relaxed) {
@@ -59,7 +71,7 @@ pub fn instructions() -> Instructions {
         2 => Instructions::Avx2,
         3 => Instructions::Avx512,
         4 => Instructions::Avx512Bf16,
-        _ => restrict(Instructions::Avx512Bf16),
+        _ => restrict(Instructions::allowed().unwrap_or(Instructions::Avx512Bf16)),
     }
 }
 

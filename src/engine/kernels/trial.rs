@@ -40,15 +40,21 @@ pub fn choose() -> [Way; 2] {
         && (has_pairs || tiles::are_there())
     {
         alone.install(|| {
-            settle(Precision::Bf16);
-            if tiles::are_there() && !tiles_are_right() {
+            if has_pairs && are_as_widened(Precision::Bf16) {
+                settle(Precision::Bf16);
+            } else if has_pairs {
+                tracing::warn!(
+                    "this processor adds pairs of bf16 in another order than is documented, and they are widened"
+                );
+                [true, false].into_iter().for_each(|is_few| widen_products(Precision::Bf16, is_few, true));
+            }
+            if tiles::are_there() && are_as_widened(Precision::Bf16Tiled) {
+                settle(Precision::Bf16Tiled);
+            } else if tiles::are_there() {
                 tracing::warn!(
                     "matrix tiles of this processor add in another order than is documented, and are not used"
                 );
                 tiles::take(false);
-            }
-            if tiles::are_there() {
-                settle(Precision::Bf16Tiled);
             }
         });
     }
@@ -82,18 +88,18 @@ fn measure(rows: usize, precision: Precision) -> [Duration; 2] {
     best
 }
 
-/// Whether tiles give the bits that numbers widened to f32 do.
-fn tiles_are_right() -> bool {
+/// Whether the processor's own instructions give the bits that numbers widened to f32 do.
+fn are_as_widened(precision: Precision) -> bool {
     // Two tiles of rows and a part of one, and a part of a tile at the end of the inner dimension and of the columns.
     let (rows, depth, columns) = (37, 75, 45);
     let numbers: Vec<f32> = (0..columns * depth).map(|i| (i as f32 * 0.37).sin() * 1.5).collect();
-    let right = Panels::transposed(&[&numbers[..]], depth, Precision::Bf16Tiled);
+    let right = Panels::transposed(&[&numbers[..]], depth, precision);
     let left = Left::rows(View::new(&numbers[..rows * depth], depth), Precision::Bf16Tiled);
-    let [tiles, widened] = [false, true].map(|widen| {
-        widen_products(Precision::Bf16Tiled, false, widen);
+    let [own, widened] = [false, true].map(|widen| {
+        widen_products(precision, false, widen);
         let mut out = Buffer::new(rows * columns);
         product(&left, &right, &mut out, false);
         out
     });
-    tiles.iter().zip(widened.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
+    own.iter().zip(widened.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
 }

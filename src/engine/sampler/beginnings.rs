@@ -10,11 +10,14 @@ use std::collections::hash_map::Entry;
 use crate::engine::kernels::attention::BLOCK;
 
 /// The number of a block of tokens, with all that comes before it.
-type Number = u32;
+pub type Number = u64;
 
 /// The numbers that blocks of tokens have.
 #[derive(Debug, Default)]
-pub struct Beginnings(HashMap<(Option<Number>, [u32; BLOCK]), Number>);
+pub struct Beginnings {
+    numbers: HashMap<(Option<Number>, [u32; BLOCK]), Number>,
+    next: Number,
+}
 
 impl Beginnings {
     /// The numbers of the blocks that a sequence fills. The block of its last token is not among them, since that is computed
@@ -23,12 +26,19 @@ impl Beginnings {
         let (blocks, _) = sequence[..sequence.len().saturating_sub(1)].as_chunks::<BLOCK>();
         let mut before = None;
         let mut number = |block: &[u32; BLOCK]| {
-            let next = self.0.len() as Number;
-            let number = *self.0.entry((before, *block)).or_insert(next);
+            let number = *self.numbers.entry((before, *block)).or_insert_with(|| {
+                self.next += 1;
+                self.next - 1
+            });
             before = Some(number);
             number
         };
         blocks.iter().map(&mut number).collect()
+    }
+
+    /// Forgets what is not held. A number is never given again, so that what stood behind it is not found any more.
+    pub fn retain(&mut self, held: &Held) {
+        self.numbers.retain(|_, number| held.blocks.contains_key(number));
     }
 }
 
@@ -94,6 +104,13 @@ mod tests {
         let mut beginnings = Beginnings::default();
         let found: Vec<_> = prompts.iter().map(|prompt| beginnings.path(prompt)).collect();
         assert_eq!(found, [vec![0, 1], vec![0, 1], vec![2, 3], vec![0], vec![]]);
+        // What is forgotten is new, with all that stands behind it, held or not.
+        let mut held = Held::new(2);
+        held.add(&[1], &[0]);
+        held.add(&[2], &[1]);
+        beginnings.retain(&held);
+        assert_eq!(beginnings.numbers.len(), 2);
+        assert_eq!((beginnings.path(&prompts[0]), beginnings.path(&prompts[2])), (vec![4, 5], vec![2, 6]));
     }
 
     #[test]

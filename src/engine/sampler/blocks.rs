@@ -32,11 +32,13 @@ impl BlockPool {
 
     /// Adds a user to blocks; those that are free are so no longer, and hold what they held.
     pub fn share(&mut self, blocks: &[u32]) {
-        if blocks.iter().any(|block| self.users[*block as usize] == 0) {
-            self.free.retain(|free| !blocks.contains(free));
-        }
+        let mut were_free = false;
         for block in blocks {
+            were_free |= self.users[*block as usize] == 0;
             self.users[*block as usize] += 1;
+        }
+        if were_free {
+            self.free.retain(|free| self.users[*free as usize] == 0);
         }
     }
 

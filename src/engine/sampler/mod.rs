@@ -21,7 +21,9 @@ mod text;
 use std::sync::Arc;
 
 pub use crate::job::inference::FinishReason;
-use phase::{Active, Kept, Phase};
+pub use phase::Kept;
+use phase::{Active, Leaves, Phase};
+pub use text::held_back;
 
 use super::backend::Backend;
 use super::cpu::Cpu;
@@ -152,14 +154,19 @@ impl<'a, B: Backend> Sampler<'a, B> {
         requests: &[Request],
         observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
     ) -> Result<(Vec<Completion>, Statistics), EngineError> {
-        let phase = Phase::new(self, limits, requests, Kept::default(), false)?;
-        let (completions, statistics, _) = phase.run(observe)?;
-        Ok((completions, statistics))
+        let phase = Phase::new(self, limits, requests, Kept::default(), Leaves::Nothing)?;
+        phase.run(observe).0
     }
 
     /// Runs of which later ones go on where earlier ones ended.
     pub fn session(&self) -> Session<'_, 'a, B> {
-        Session { sampler: self, kept: Kept::default() }
+        Session { sampler: self, kept: Kept::default(), leaves: Leaves::All }
+    }
+
+    /// The same that goes on from what an earlier one with the same weights has left, with room for so many tokens at least, as far
+    /// as the limits allow.
+    pub fn session_from(&self, kept: Kept<B>, tokens: usize) -> Session<'_, 'a, B> {
+        Session { sampler: self, kept, leaves: Leaves::AllOf(tokens) }
     }
 }
 
@@ -168,6 +175,7 @@ impl<'a, B: Backend> Sampler<'a, B> {
 pub struct Session<'s, 'a, B: Backend = Cpu> {
     sampler: &'s Sampler<'a, B>,
     kept: Kept<B>,
+    leaves: Leaves,
 }
 
 impl<B: Backend> Session<'_, '_, B> {
@@ -187,9 +195,14 @@ impl<B: Backend> Session<'_, '_, B> {
         requests: &[Request],
         observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
     ) -> Result<(Vec<Completion>, Statistics), EngineError> {
-        let phase = Phase::new(self.sampler, limits, requests, std::mem::take(&mut self.kept), true)?;
-        let (completions, statistics, kept) = phase.run(observe)?;
+        let phase = Phase::new(self.sampler, limits, requests, std::mem::take(&mut self.kept), self.leaves)?;
+        let (done, kept) = phase.run(observe);
         self.kept = kept;
-        Ok((completions, statistics))
+        done
+    }
+
+    /// What it leaves; nothing after an error, but for one by which `observe` has stopped it.
+    pub fn leave(self) -> Kept<B> {
+        self.kept
     }
 }

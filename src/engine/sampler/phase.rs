@@ -100,16 +100,29 @@ impl<B: Backend> Sampler<'_, B> {
     }
 }
 
-/// What one run leaves to the next.
-pub struct Kept<B: Backend> {
-    beginnings: Beginnings,
-    /// What the cache holds of them.
-    cache: Option<(KvCache<B>, Stock)>,
-}
+/// What one run leaves to the next, of the same decoder with the same weights: a cache, and the beginnings that it holds.
+#[derive(Debug)]
+pub struct Kept<B: Backend>(Option<(KvCache<B>, Stock, Beginnings)>);
 
 impl<B: Backend> Default for Kept<B> {
     fn default() -> Self {
-        Self { beginnings: Beginnings::default(), cache: None }
+        Self(None)
+    }
+}
+
+/// Whether a phase leaves what it reads to a later one.
+#[derive(Clone, Copy, Debug)]
+pub enum Leaves {
+    Nothing,
+    /// In the memory that it takes itself.
+    All,
+    /// In memory for so many tokens at least. A later phase that could do with more than there is begins anew.
+    AllOf(usize),
+}
+
+impl Leaves {
+    fn keeps(self) -> bool {
+        !matches!(self, Self::Nothing)
     }
 }
 
@@ -171,8 +184,7 @@ pub struct Phase<'a, B: Backend> {
     schedule: Schedule<LogitsRow<B>>,
     cache: KvCache<B>,
     beginnings: Beginnings,
-    /// Whether what the cache holds is of use later.
-    keeps: bool,
+    leaves: Leaves,
     /// In the order of their admission.
     active: Vec<Active>,
     /// What guesses are made from, by the first request of a prompt.
@@ -185,18 +197,26 @@ pub struct Phase<'a, B: Backend> {
 }
 
 impl<'a, B: Backend> Phase<'a, B> {
-    /// A phase of these requests, with what an earlier one has left. With `keeps` it leaves what it reads to a later one.
+    /// A phase of these requests, with what an earlier one has left.
     pub fn new(
         sampler: &'a Sampler<'a, B>,
         limits: &Limits,
         requests: &'a [Request],
         kept: Kept<B>,
-        keeps: bool,
+        leaves: Leaves,
     ) -> Result<Self, EngineError> {
-        let Kept { mut beginnings, cache } = kept;
+        let (cache, mut beginnings) = match kept.0 {
+            Some((cache, stock, mut beginnings)) => {
+                beginnings.retain(stock.held());
+                (Some((cache, stock)), beginnings)
+            }
+            None => (None, Beginnings::default()),
+        };
         let groups = sampler.groups(requests, &mut beginnings)?;
         let kept_in = sampler.spec.cache;
-        let affordable = limits.cache_bytes / sampler.decoder.bytes_per_block(kept_in).max(1);
+        let there = cache.as_ref().map_or(0, |(cache, _)| cache.blocks());
+        // What is there is no part of what a device has left.
+        let affordable = (limits.cache_bytes / sampler.decoder.bytes_per_block(kept_in).max(1)).max(there);
         let alone = groups.iter().map(Group::blocks_alone).max().unwrap_or(0);
         if alone > affordable {
             return Err(EngineError::InvalidData {
@@ -211,12 +231,14 @@ impl<'a, B: Backend> Phase<'a, B> {
             });
         }
         let seats = (sampler.spec.batch_size as usize).max(1);
-        let (cache, stock) = match cache.filter(|(cache, _)| cache.blocks() >= alone) {
+        let wanted = affordable.min(schedule::blocks_at_most(&groups, seats).max(alone));
+        let (enough, blocks) = match leaves {
+            Leaves::Nothing | Leaves::All => (alone, wanted),
+            Leaves::AllOf(tokens) => (wanted, affordable.min(wanted.max(tokens.div_ceil(BLOCK)))),
+        };
+        let (cache, stock) = match cache.filter(|(cache, _)| cache.blocks() >= enough) {
             Some(kept) => kept,
-            None => {
-                let blocks = affordable.min(schedule::blocks_at_most(&groups, seats).max(alone));
-                (sampler.decoder.cache(kept_in, blocks)?, Stock::new(blocks, keeps))
-            }
+            None => (sampler.decoder.cache(kept_in, blocks)?, Stock::new(blocks, leaves.keeps())),
         };
         Ok(Self {
             sampler,
@@ -225,7 +247,7 @@ impl<'a, B: Backend> Phase<'a, B> {
             schedule: Schedule::new(groups, seats, stock),
             cache,
             beginnings,
-            keeps,
+            leaves,
             active: Vec::new(),
             known: HashMap::new(),
             finished: vec![None; requests.len()],
@@ -235,11 +257,29 @@ impl<'a, B: Backend> Phase<'a, B> {
         })
     }
 
-    /// Takes all requests to their ends.
+    /// Takes all requests to their ends; with what it leaves to a later phase.
     pub fn run(
         mut self,
+        observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
+    ) -> (Result<(Vec<Completion>, Statistics), EngineError>, Kept<B>) {
+        let done = self.complete(observe);
+        // What is stopped between passes has read what it has said, unless prompts are computed in part.
+        let is_stopped = matches!(done, Err(EngineError::Stopped(_))) && self.active.iter().all(Active::has_started);
+        let kept = if done.is_ok() || is_stopped {
+            self.active.iter_mut().for_each(|active| active.state.over = true);
+            self.retire();
+            Kept(Some((self.cache, self.schedule.into_stock(), self.beginnings)))
+        } else {
+            Kept::default()
+        };
+        let completions = self.finished.into_iter().flatten().collect();
+        (done.map(|()| (completions, self.statistics)), kept)
+    }
+
+    fn complete(
+        &mut self,
         mut observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
-    ) -> Result<(Vec<Completion>, Statistics, Kept<B>), EngineError> {
+    ) -> Result<(), EngineError> {
         // Every step computes a row or draws a token, so that the loop ends.
         while self.done < self.requests.len() {
             let ended = self.step()?;
@@ -247,8 +287,7 @@ impl<'a, B: Backend> Phase<'a, B> {
             let (done, tokens, active) = (self.done, self.tokens, &self.active[..]);
             observe(Observed { ended: &ended, done, tokens, active })?;
         }
-        let kept = Kept { beginnings: self.beginnings, cache: Some((self.cache, self.schedule.into_stock())) };
-        Ok((self.finished.into_iter().flatten().collect(), self.statistics, kept))
+        Ok(())
     }
 
     /// Fills the free seats, runs one pass and draws a token for every completion whose prompt is computed. Says which
@@ -419,7 +458,7 @@ impl<'a, B: Backend> Phase<'a, B> {
         let mut ended = Vec::new();
         for Active { seat, state } in self.active.extract_if(.., |active| active.state.over) {
             let sequence = || [&*self.requests[seat.request].tokens, &state.done.tokens].concat();
-            let path = if self.keeps { self.beginnings.path(&sequence()) } else { Vec::new() };
+            let path = if self.leaves.keeps() { self.beginnings.path(&sequence()) } else { Vec::new() };
             self.schedule.leave(&seat, &path);
             let completion = Completion { text: state.text.into_string(), ..state.done };
             self.finished[seat.request] = Some(completion);

@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use super::beginnings::Held;
+use super::beginnings::{Held, Number};
 use super::blocks::BlockPool;
 use crate::engine::kernels::attention::BLOCK;
 
@@ -25,7 +25,7 @@ pub struct Group<L> {
     /// The most tokens that a completion may have, at least one.
     limit: usize,
     /// The numbers of the blocks that it may share with other prompts.
-    beginning: Vec<u32>,
+    beginning: Vec<Number>,
     /// The prompt's blocks, from the admission of the first completion to the start of the last.
     table: Vec<u32>,
     /// Tokens of the prompt that are in the cache.
@@ -36,7 +36,7 @@ pub struct Group<L> {
 
 impl<L> Group<L> {
     /// A group whose completions have at most `limit` tokens, of a prompt that is not empty.
-    pub fn new(requests: Range<usize>, prompt: usize, limit: usize, beginning: Vec<u32>) -> Self {
+    pub fn new(requests: Range<usize>, prompt: usize, limit: usize, beginning: Vec<Number>) -> Self {
         Self { requests, prompt, limit: limit.max(1), beginning, table: Vec::new(), computed: 0, logits: None }
     }
 
@@ -130,6 +130,10 @@ impl Stock {
         Self { pool: BlockPool::new(blocks), held: Held::new(blocks), keeps }
     }
 
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
     /// Blocks to be written, or none at all when fewer are free.
     fn take(&mut self, count: usize) -> Option<Vec<u32>> {
         let taken = self.pool.take(count)?;
@@ -139,7 +143,7 @@ impl Stock {
 
     /// The blocks for a beginning of which some hold a part, which is then had once more, and for `own` behind it; with the
     /// number of those that hold it.
-    fn take_behind(&mut self, beginning: &[u32], blocks: usize, own: usize) -> Option<(Vec<u32>, Vec<u32>, usize)> {
+    fn take_behind(&mut self, beginning: &[Number], blocks: usize, own: usize) -> Option<(Vec<u32>, Vec<u32>, usize)> {
         let mut table = self.held.of(beginning);
         let begun = table.len();
         // Before others are taken, which these might be.
@@ -179,8 +183,10 @@ impl<L: Clone> Schedule<L> {
         Self { groups, stock, free_seats: seats, next_group: 0, next_request, filling: 0 }
     }
 
-    /// The blocks, of which nobody has any when all completions have left.
-    pub fn into_stock(self) -> Stock {
+    /// The blocks, when all completions that were admitted have left: nobody has any then, nor do prompts whose completions were not
+    /// all admitted.
+    pub fn into_stock(mut self) -> Stock {
+        self.groups.iter().for_each(|group| self.stock.give_back(&group.table));
         self.stock
     }
 
@@ -256,7 +262,7 @@ impl<L: Clone> Schedule<L> {
     }
 
     /// Takes back the seat and the blocks of a completion that has ended, of which the first hold `path`.
-    pub fn leave(&mut self, seat: &Seat, path: &[u32]) {
+    pub fn leave(&mut self, seat: &Seat, path: &[Number]) {
         self.stock.held.add(path, &seat.table);
         self.stock.give_back(&seat.table);
         self.free_seats += 1;

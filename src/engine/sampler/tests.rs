@@ -262,7 +262,64 @@ fn what_goes_on_in_a_session_is_the_same_and_only_what_is_new_is_computed() {
             let new: usize = turns.iter().map(|(request, kept)| request.tokens.len() - kept).sum();
             let most = if batch_size == 64 { new as u64 } else { whole.prompt_tokens };
             assert!(statistics.prompt_tokens <= most, "{statistics:?} {new} {whole:?}");
+            // In the opposite order what was kept last is read first, with as little memory as there may be.
+            let back: Vec<Request> = second.iter().rev().cloned().collect();
+            let mut session = sampler.session();
+            session.run_within(&limits, &first, |_| Ok(())).unwrap();
+            // What it holds is no part of what a device has left.
+            let none_left = Limits { cache_bytes: 0, ..limits };
+            let (answered, statistics) = session.run_within(&none_left, &back, |_| Ok(())).unwrap();
+            assert_eq!(by_request(&back, &answered), by_request(&second, &expected), "{batch_size} {blocks}");
+            let most = whole.prompt_tokens - u64::from(blocks == 4096);
+            assert!(statistics.prompt_tokens <= most, "{batch_size} {blocks}: {statistics:?} {whole:?}");
         }
+    }
+}
+
+#[test]
+fn a_session_goes_on_from_another_as_long_as_there_is_room() {
+    let fixture = Fixture::new();
+    let (sampler, limits) = (fixture.sampler(), fixture.limits(4096, 11));
+    let (few, many) = (requests(&[4]), all());
+    for (tokens, fits) in [(0, false), (4096 * BLOCK, true)] {
+        let mut kept = Kept::default();
+        let mut read = |requests: &[Request]| {
+            let mut session = sampler.session_from(std::mem::take(&mut kept), tokens);
+            let (completions, statistics) = session.run_within(&limits, requests, |_| Ok(())).unwrap();
+            kept = session.leave();
+            let (expected, alone) = fixture.run(&limits, requests);
+            assert_eq!(by_request(requests, &completions), by_request(requests, &expected));
+            (alone.prompt_tokens - statistics.prompt_tokens) as usize
+        };
+        let held = (few[0].tokens.len() - 1) / BLOCK * BLOCK;
+        assert!(held > 0);
+        assert_eq!((read(&few), read(&few)), (0, held));
+        // Memory for one prompt is little for many.
+        assert_eq!(read(&many), if fits { held } else { 0 });
+        // What was read for others may have taken its place.
+        let again = read(&few);
+        assert!(again == held || !fits && again < held, "{again}");
+    }
+}
+
+#[test]
+fn a_session_that_is_stopped_goes_on_from_what_was_said() {
+    let fixture = Fixture::new();
+    let (sampler, limits) = (fixture.sampler(), fixture.limits(4096, 64));
+    let requests = requests(&[2, 6, 7]);
+    let (expected, alone) = fixture.run(&limits, &requests);
+    for passes in [1, 4] {
+        let mut session = sampler.session();
+        let mut left = passes;
+        let stop = |_: Observed<'_>| {
+            left -= 1;
+            if left == 0 { Err(EngineError::Stopped(Stop::Cancel)) } else { Ok(()) }
+        };
+        assert!(matches!(session.run_within(&limits, &requests, stop), Err(EngineError::Stopped(_))));
+        let (completions, statistics) = session.run_within(&limits, &requests, |_| Ok(())).unwrap();
+        assert_eq!(by_request(&requests, &completions), by_request(&requests, &expected));
+        // After the first pass there are prompts that are not computed.
+        assert_eq!(statistics.prompt_tokens < alone.prompt_tokens, passes > 1, "{passes}");
     }
 }
 

@@ -53,6 +53,15 @@ impl Text {
     }
 }
 
+/// Bytes at the end of `text` with which a stop text may begin.
+pub fn held_back(text: &str, stops: &[String]) -> usize {
+    let begun = |stop: &String| {
+        let mut lengths = (1..stop.len()).rev().filter(|length| stop.is_char_boundary(*length));
+        lengths.find(|length| text.ends_with(&stop[..*length]))
+    };
+    stops.iter().filter_map(begun).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -130,6 +139,26 @@ mod tests {
                 }
             }
             prop_assert_eq!(read(&pieces, &stops), (whole, expected));
+        }
+
+        /// Whatever the model writes, no byte of a stop text leaves, and nothing else is lost.
+        #[test]
+        fn no_part_of_a_stop_text_leaves(
+            pieces in prop::collection::vec("[abé]{1,3}", 1..20),
+            stops in prop::collection::vec("[abé]{1,5}", 1..4),
+        ) {
+            let (mut text, mut told) = (String::new(), String::new());
+            for piece in &pieces {
+                text.push_str(piece);
+                if let Some(at) = stops.iter().filter_map(|stop| text.find(stop.as_str())).min() {
+                    text.truncate(at);
+                    break;
+                }
+                let until = text.len() - held_back(&text, &stops);
+                prop_assert!(until >= told.len());
+                told = text[..until].to_owned();
+            }
+            prop_assert!(text.starts_with(&told), "{told:?} left, and {text:?} is the answer");
         }
     }
 }

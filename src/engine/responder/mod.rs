@@ -1,21 +1,27 @@
 //! A model that answers requests outside of jobs, through the same sampler as theirs.
 //!
-//! A completion is a function of model, prompt, parameters and seed: neither what else is asked nor how the answer
-//! travels changes it. Its text leaves as it grows, but for what may still turn out to be a stop text.
+//! A completion is a function of model, prompt, parameters and seed: neither what else is asked nor how the answer travels
+//! changes it. Its text leaves as it grows, but for what may still turn out to be a stop text. On the CPU keys and values
+//! stay until there is no room for them, so that of a conversation what is new is computed.
 
-use std::sync::Arc;
+#[cfg(test)]
+mod tests;
 
-use super::backend::{Backend, Usage};
-use super::cpu::Cpu;
-use super::cuda::Cuda;
-use super::device::Device;
-use super::error::EngineError;
-use super::loading::{Known, Loaded, ModelSource, load};
-use super::model::decoder::Decoder;
-use super::random::{Purpose, Stream};
-use super::rows::Packed;
-use super::sampler::{Request, Sampler, UnderWay};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::dataset::Message;
+use crate::engine::backend::{Backend, Usage};
+use crate::engine::cpu::Cpu;
+use crate::engine::cuda::Cuda;
+use crate::engine::device::Device;
+use crate::engine::error::EngineError;
+use crate::engine::kernels::attention::BLOCK;
+use crate::engine::loading::{Known, Loaded, ModelSource, load};
+use crate::engine::model::decoder::Decoder;
+use crate::engine::random::{Purpose, Stream};
+use crate::engine::rows::CachedRow;
+use crate::engine::sampler::{Kept, Observed, Request, Sampler, UnderWay, held_back};
 use crate::job::digest::sha256_hex;
 use crate::job::inference::{
     CompletionInput, DEFAULT_MAX_TOKENS, DrawnToken, Fault, FaultCode, FinishReason, Order, Piece, Reply, Turn,
@@ -27,6 +33,8 @@ use crate::text::tokenizer::TextTokenizer;
 
 /// What completions are computed in.
 const PRECISION: Precision = Precision::F32;
+/// Tokens that are read again in one pass, after which it is asked whether to go on.
+const READ_AT_ONCE: usize = 128;
 /// Tokens with their alternatives in one message.
 const LISTED_AT_ONCE: usize = 256;
 
@@ -100,6 +108,8 @@ pub struct Model<B: Backend> {
     /// A conversation of one message is the prompt itself, as it is in training: the model is a built-in, or was
     /// trained from one.
     takes_one_message: bool,
+    /// What the orders before have left, with their project: how soon an answer begins is not to tell of the prompts of others.
+    kept: Mutex<(String, Kept<B>)>,
 }
 
 /// What is gone on with.
@@ -108,7 +118,7 @@ struct Prompt {
     text: String,
 }
 
-/// Whether log-probabilities come with the end of a choice, as it takes a pass over all of it to know them.
+/// Whether log-probabilities come with the end of a choice, as all of it is read again to know them.
 fn reads_again(order: &Order) -> bool {
     order.top_logprobs > 0 || (order.logprobs && order.echo)
 }
@@ -130,8 +140,7 @@ struct Seen<'a> {
     logprobs: &'a [f32],
 }
 
-/// Tokens of a prompt and its completion whose alternatives are told: they are read again in one pass, within which the
-/// device does nothing else.
+/// Tokens of a prompt and its completion whose alternatives are told, for which they are read again.
 const MOST_RANKED: usize = 8192;
 /// The same of all choices of an order together, whose answer is put together in memory.
 const MOST_RANKED_TOGETHER: usize = 1 << 16;
@@ -145,6 +154,10 @@ impl<B: Backend> Model<B> {
     ) -> Result<Self, EngineError> {
         let usage = Usage::Computing(PRECISION.into());
         let known = loaded.filter(|loaded| loaded.source.shares_weights(model));
+        // Its memory is to be this one's.
+        if let Some(known) = known {
+            *known.kept.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+        }
         let known = known.map_or(Known::Nowhere, |loaded| Known::Here(loaded.decoder.weights()));
         let Loaded { inspection, text, weights, adapter, .. } = load(model, prompt, usage, backend, known)?;
         let longest = weights.config().max_position_embeddings;
@@ -155,6 +168,7 @@ impl<B: Backend> Model<B> {
             tokenizer: text.tokenizer,
             chat: text.chat,
             decoder: Decoder::for_sequences(weights, adapter, PRECISION.into(), longest)?,
+            kept: Mutex::default(),
         })
     }
 
@@ -191,7 +205,7 @@ impl<B: Backend> Model<B> {
         let stream = Stream::new(order.seed, Purpose::Inference, 0);
         let sampler = Sampler { decoder: &self.decoder, tokenizer: &self.tokenizer, spec: &spec, stream };
         let mut told = vec![Told::default(); requests.len()];
-        let done = sampler.run(&requests, |pass| {
+        let answered = self.sample(order, &sampler, &requests, |pass| {
             tell(None)?;
             for UnderWay { place, text, tokens, behavior_logprobs: logprobs } in pass.under_way() {
                 let held = held_back(text, &order.stop);
@@ -211,14 +225,35 @@ impl<B: Backend> Model<B> {
             }
             Ok(())
         });
-        match done {
-            Ok(_) => Ok(()),
+        match answered {
+            Ok(()) => Ok(()),
             Err(EngineError::InvalidData { code: "cache_too_small", .. }) => Err(refused(
                 FaultCode::ContextLengthExceeded,
                 "the prompt and `max_tokens` need more memory than the device sets aside; lower `max_tokens`",
             )),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Samples the choices of an order, from what the orders before have left.
+    fn sample(
+        &self,
+        order: &Order,
+        sampler: &Sampler<'_, B>,
+        requests: &[Request],
+        observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        // Where the bits of a row depend on what is computed with it, no answer is to depend on others.
+        if !B::SAMPLES_EXACTLY {
+            return sampler.run(requests, observe).map(drop);
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (project, before) = std::mem::take(&mut *kept);
+        let before = if project == order.project { before } else { Kept::default() };
+        let mut session = sampler.session_from(before, self.decoder.config().max_position_embeddings);
+        let done = session.run(requests, observe);
+        *kept = (order.project.clone(), session.leave());
+        done.map(drop)
     }
 
     /// Tells what is new of a choice.
@@ -264,7 +299,7 @@ impl<B: Backend> Model<B> {
     }
 
     /// Tells the tokens of a choice that has ended, each with the most probable ones in its place, and those of its prompt if it
-    /// is echoed: what one pass over all of it gives, as the sampler's logits are those of a pass over the whole.
+    /// is echoed: what reading all of it again gives, as the sampler's logits are those of a pass over the whole.
     fn tell_alternatives(
         &self,
         order: &Order,
@@ -275,25 +310,34 @@ impl<B: Backend> Model<B> {
     ) -> Result<(), EngineError> {
         let prompt = request.tokens.len();
         let read: Vec<u32> = request.tokens.iter().chain(drawn).copied().collect();
-        let positions: Vec<u32> = (0..read.len() as u32).collect();
-        let packed = Packed { tokens: &read, positions: &positions, boundaries: &[0, read.len()] };
-        let hidden = self.decoder.hidden(packed)?;
-        tell(None)?;
-        let ranked = |rows: &[u32], spec: &SamplingSpec| match order.top_logprobs {
-            0 => Ok(vec![Vec::new(); rows.len()]),
-            count => self.decoder.most_probable(&hidden, rows, spec, count as usize),
-        };
-        // Each row predicts the token behind it.
-        let mut best = ranked(&positions[prompt - 1..read.len() - 1], spec)?;
-        let mut known: Vec<Option<f32>> = logprobs.iter().copied().map(Some).collect();
-        let mut told = drawn.to_vec();
-        if order.echo {
-            let rows = &positions[..prompt - 1];
-            let own = self.decoder.logprobs(&hidden, rows, &read[1..prompt])?.logprobs;
-            known = [None].into_iter().chain(own.into_iter().map(Some)).chain(known).collect();
-            best = [Vec::new()].into_iter().chain(ranked(rows, &SamplingSpec::default())?).chain(best).collect();
-            told = read;
+        let mut known: Vec<Option<f32>> = if order.echo { vec![None] } else { Vec::new() };
+        let mut best = vec![Vec::new(); known.len()];
+        let mut cache = self.decoder.cache(spec.cache, read.len().div_ceil(BLOCK))?;
+        let blocks: Vec<u32> = (0..cache.blocks() as u32).collect();
+        // Each row predicts the token behind it, so that none is needed of the last.
+        for begin in (0..read.len() - 1).step_by(READ_AT_ONCE) {
+            let end = (begin + READ_AT_ONCE).min(read.len() - 1);
+            let row = |at: usize| CachedRow { token: read[at], position: at as u32, blocks: &blocks };
+            let hidden = self.decoder.extend(&mut cache, &(begin..end).map(row).collect::<Vec<_>>())?;
+            tell(None)?;
+            let mut rank = |rows: Range<usize>, spec: &SamplingSpec| {
+                let rows: Vec<u32> = rows.map(|at| (at - begin) as u32).collect();
+                best.extend(match order.top_logprobs {
+                    0 => vec![Vec::new(); rows.len()],
+                    count => self.decoder.most_probable(&hidden, &rows, spec, count as usize)?,
+                });
+                Ok::<_, EngineError>(rows)
+            };
+            let of_prompt = end.min(prompt - 1).max(begin);
+            if order.echo && begin < of_prompt {
+                let rows = rank(begin..of_prompt, &SamplingSpec::default())?;
+                let own = self.decoder.logprobs(&hidden, &rows, &read[begin + 1..=of_prompt])?.logprobs;
+                known.extend(own.into_iter().map(Some));
+            }
+            rank(of_prompt..end, spec)?;
         }
+        known.extend(logprobs.iter().copied().map(Some));
+        let told = if order.echo { read } else { drawn.to_vec() };
         let ends = &self.decoder.config().eos_token_ids;
         let each = told.iter().zip(known).zip(best).filter(|((token, _), _)| order.echo || !ends.contains(token));
         let listed = each.map(|((token, logprob), best)| {
@@ -401,196 +445,4 @@ impl<B: Backend> Model<B> {
 
 fn refused(code: FaultCode, message: impl Into<String>) -> RespondError {
     RespondError::Refused(Fault::new(code, message))
-}
-
-/// Bytes at the end of `text` with which a stop text may begin.
-fn held_back(text: &str, stops: &[String]) -> usize {
-    let begun = |stop: &String| {
-        let mut lengths = (1..stop.len()).rev().filter(|length| stop.is_char_boundary(*length));
-        lengths.find(|length| text.ends_with(&stop[..*length]))
-    };
-    stops.iter().filter_map(begun).max().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::engine::error::Stop;
-
-    fn responder() -> Model<Cpu> {
-        let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/arith-tiny");
-        let model = ModelSource { path: model, seed: None, adapter: None, name: String::from("built-in") };
-        Model::load(&model, &PromptSpec::default(), &Arc::new(Cpu), None).unwrap()
-    }
-
-    fn order(prompts: &[&str]) -> Order {
-        Order {
-            model: String::from("builtin:arith-tiny"),
-            input: CompletionInput::Texts(prompts.iter().map(|text| (*text).to_owned()).collect()),
-            samples: 1,
-            max_tokens: None,
-            temperature: 1.0,
-            top_p: 1.0,
-            stop: Vec::new(),
-            seed: 5,
-            logprobs: false,
-            top_logprobs: 0,
-            echo: false,
-        }
-    }
-
-    fn replies(responder: &Model<Cpu>, order: &Order) -> Vec<Reply> {
-        let mut replies = Vec::new();
-        let tell = |reply| {
-            replies.extend(reply);
-            Ok(())
-        };
-        responder.respond(order, tell).unwrap();
-        replies
-    }
-
-    /// The text of each choice, put together from its pieces, and how it ended.
-    fn answers(responder: &Model<Cpu>, order: &Order, choices: usize) -> Vec<(String, FinishReason, u64)> {
-        let mut answers = vec![(String::new(), FinishReason::Length, 0); choices];
-        for reply in replies(responder, order) {
-            match reply {
-                Reply::Piece(piece) => answers[piece.choice as usize].0.push_str(&piece.text),
-                Reply::Ended { choice, finish, tokens } => {
-                    let answer = &mut answers[choice as usize];
-                    (answer.1, answer.2) = (finish, tokens);
-                }
-                other => assert!(matches!(other, Reply::Began { .. }), "{other:?}"),
-            }
-        }
-        answers
-    }
-
-    #[test]
-    fn greedy_answers_are_the_samplers_own_and_pieces_add_up() {
-        let responder = responder();
-        let prompts = ["12+7=", "47+36=", "90-13="];
-        let wanted = Order { temperature: 0.0, samples: 2, ..order(&prompts) };
-        let spec = SamplingSpec { temperature: 0.0, ..SamplingSpec::default() };
-        let requests: Vec<Request> = prompts
-            .iter()
-            .zip(0..)
-            .map(|(text, prompt)| {
-                let tokens = responder.tokenizer.encode(text).unwrap().into();
-                Request::new(prompt, 0, tokens)
-            })
-            .collect();
-        let stream = Stream::new(0, Purpose::Rollout, 9);
-        let sampler = Sampler { decoder: &responder.decoder, tokenizer: &responder.tokenizer, spec: &spec, stream };
-        let own = sampler.run(&requests, |_| Ok(())).unwrap();
-        let told = answers(&responder, &wanted, 6);
-        for (choice, (text, finish, tokens)) in told.iter().enumerate() {
-            let own = &own[choice / 2];
-            assert_eq!((text, *finish, *tokens), (&own.text, own.finish, own.tokens.len() as u64), "{choice}");
-        }
-    }
-
-    /// The tokens of the first choice, with their log-probabilities and the most probable ones.
-    fn listed(responder: &Model<Cpu>, order: &Order) -> (String, Vec<DrawnToken>) {
-        let (mut text, mut tokens) = (String::new(), Vec::new());
-        for reply in replies(responder, order) {
-            if let Reply::Piece(piece) = reply {
-                text.push_str(&piece.text);
-                tokens.extend(piece.tokens);
-            }
-        }
-        (text, tokens)
-    }
-
-    #[test]
-    fn an_echoed_prompt_has_the_models_own_log_probabilities_and_the_completion_those_it_was_drawn_with() {
-        let responder = responder();
-        let wanted = Order { echo: true, logprobs: true, top_logprobs: 2, max_tokens: Some(2), ..order(&["12+7="]) };
-        let (text, tokens) = listed(&responder, &wanted);
-        let drawn = listed(&responder, &Order { echo: false, ..wanted.clone() });
-        assert_eq!(text, format!("12+7={}", drawn.0));
-        assert_eq!((tokens[0].logprob, tokens[0].top.len()), (None, 0), "nothing predicts the first");
-        assert_eq!(&tokens[5..5 + drawn.1.len()], &drawn.1[..]);
-        // Each is what the token's own context gives it: the rest of the prompt changes nothing.
-        for end in 2..=5 {
-            let prompt = &"12+7="[..end];
-            let (_, alone) = listed(
-                &responder,
-                &Order { max_tokens: Some(0), ..Order { input: order(&[prompt]).input, ..wanted.clone() } },
-            );
-            assert_eq!(alone, tokens[..end], "{prompt}");
-            let ranked = &alone[end - 1].top;
-            assert!(ranked.len() == 2 && ranked[0].1 >= ranked[1].1 && ranked[0].1 >= alone[end - 1].logprob.unwrap());
-        }
-        // Tokens are a prompt as well, and without log-probabilities there is the text alone.
-        let ids = responder.tokenizer.encode("12+7=").unwrap();
-        let input = CompletionInput::Tokens(vec![ids.clone()]);
-        assert_eq!(listed(&responder, &Order { input: input.clone(), ..wanted.clone() }), (text, tokens));
-        let plain = Order { input, echo: true, max_tokens: Some(0), ..order(&[]) };
-        assert_eq!(listed(&responder, &plain), (String::from("12+7="), Vec::new()));
-        let unknown = Order { input: CompletionInput::Tokens(vec![vec![ids[0], 32]]), ..plain };
-        match responder.respond(&unknown, |_| Ok(())) {
-            Err(RespondError::Refused(fault)) => assert_eq!(fault.code, FaultCode::TokenUnknown),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn models_that_differ_by_adapters_share_their_weights() {
-        let first = responder();
-        let again = Model::load(&first.source, &PromptSpec::default(), &Arc::new(Cpu), Some(&first)).unwrap();
-        assert!(Arc::ptr_eq(first.decoder.weights(), again.decoder.weights()));
-        let drawn = ModelSource { seed: Some(1), ..first.source.clone() };
-        let other = Model::load(&drawn, &PromptSpec::default(), &Arc::new(Cpu), Some(&first)).unwrap();
-        assert!(!Arc::ptr_eq(first.decoder.weights(), other.decoder.weights()));
-    }
-
-    #[test]
-    fn equal_seeds_give_equal_answers_and_other_seeds_others() {
-        let responder = responder();
-        let wanted = Order { samples: 8, temperature: 3.0, max_tokens: Some(12), ..order(&["12+7="]) };
-        let first = replies(&responder, &wanted);
-        assert_eq!(first, replies(&responder, &wanted));
-        assert_ne!(first, replies(&responder, &Order { seed: 6, ..wanted }));
-    }
-
-    #[test]
-    fn what_a_client_cannot_have_is_refused_and_a_stop_ends_the_answer() {
-        let responder = responder();
-        let code = |order: &Order| match responder.respond(order, |_| Ok(())) {
-            Err(RespondError::Refused(fault)) => fault.code,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(code(&order(&["1+1=", ""])), FaultCode::PromptEmpty);
-        assert_eq!(code(&order(&[&"1+".repeat(200)])), FaultCode::ContextLengthExceeded);
-        let turn = |role: &str| Turn { role: role.to_owned(), content: String::from("1+1=") };
-        let chat = |turns| Order { input: CompletionInput::Chat(turns), ..order(&[]) };
-        assert_eq!(code(&chat(vec![turn("system"), turn("user")])), FaultCode::ChatTemplateMissing);
-        assert!(responder.respond(&chat(vec![turn("user")]), |_| Ok(())).is_ok());
-        let stopped = responder.respond(&order(&["1+1="]), |_| Err(EngineError::Stopped(Stop::Cancel)));
-        assert!(matches!(stopped, Err(RespondError::Engine(EngineError::Stopped(Stop::Cancel)))));
-    }
-
-    proptest! {
-        /// Whatever the model writes, no byte of a stop text leaves, and nothing else is lost.
-        #[test]
-        fn no_part_of_a_stop_text_leaves(
-            pieces in prop::collection::vec("[abé]{1,3}", 1..20),
-            stops in prop::collection::vec("[abé]{1,5}", 1..4),
-        ) {
-            let (mut text, mut told) = (String::new(), String::new());
-            for piece in &pieces {
-                text.push_str(piece);
-                if let Some(at) = stops.iter().filter_map(|stop| text.find(stop.as_str())).min() {
-                    text.truncate(at);
-                    break;
-                }
-                let until = text.len() - held_back(&text, &stops);
-                prop_assert!(until >= told.len());
-                told = text[..until].to_owned();
-            }
-            prop_assert!(text.starts_with(&told), "{told:?} left, and {text:?} is the answer");
-        }
-    }
 }
