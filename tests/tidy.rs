@@ -167,8 +167,8 @@ const NAMES: &[(&str, &str, &[&str], &str)] = &[
     (
         "world",
         r"\benv\s*::\s*vars?(_os)?\b",
-        // The second for tests alone; the others for what keeps a process from instructions, in tests without a configuration, too.
-        &["src/config", "src/store/backend", "src/engine/kernels/mod", "src/cli/worker"],
+        // The second for tests alone; the third for what keeps tests, too, from instructions.
+        &["src/config", "src/store/backend", "src/engine/kernels/mod"],
         "only the configuration reads the environment",
     ),
     ("world", r"\bSystemTime\s*::\s*now\b", &["src/clock"], "only src/clock.rs reads the clock; time is an argument"),

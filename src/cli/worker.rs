@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::device::{FAULT_FILE, HANG_FILE, Machine, folder_of, memory_of_machine};
 use crate::engine::device;
 use crate::engine::kernels::form::Way;
-use crate::engine::kernels::{Instructions, VARIABLE, trial};
+use crate::engine::kernels::{Instructions, trial};
 use crate::engine::threads::compute_threads;
 use crate::job::WorkerId;
 use crate::job::device::{name_on, split_name};
@@ -146,10 +146,7 @@ fn check(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
 
 /// One pool for everything that computes, but for jobs that run beside others. What is quickest here is found out first.
 pub fn start_pool(threads: usize) -> anyhow::Result<()> {
-    if let Some(name) = std::env::var_os(VARIABLE) {
-        let known = Instructions::ALL.map(Instructions::name);
-        ensure!(known.iter().any(|set| name == *set), "{VARIABLE} is {name:?}, and may be: {}", known.join(", "));
-    }
+    Instructions::allowed().map_err(anyhow::Error::msg)?;
     let [few, many] = trial::choose().map(Way::name);
     tracing::debug!(few, many, "how products of bf16 are computed, for few rows and for many");
     Ok(compute_threads(threads).build_global()?)

@@ -39,15 +39,17 @@ pub enum Instructions {
 
 /// The variable by whose value, a set's name, a process takes no wider instructions than that, and no tiles: for tests, and to find
 /// out whether they are why something differs.
-pub const VARIABLE: &str = "ANNEAL_INSTRUCTIONS";
+const VARIABLE: &str = "ANNEAL_INSTRUCTIONS";
 
 impl Instructions {
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+    const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
 
-    /// What [`VARIABLE`] allows, if it is set; with another value than a name, nothing more than any processor has.
-    fn allowed() -> Option<Self> {
-        let name = std::env::var_os(VARIABLE)?;
-        Some(Self::ALL.into_iter().find(|set| name == set.name()).unwrap_or(Self::Portable))
+    /// What [`VARIABLE`] allows, if it is set; or what it may be.
+    pub fn allowed() -> Result<Option<Self>, String> {
+        let Some(name) = std::env::var_os(VARIABLE) else { return Ok(None) };
+        let found = Self::ALL.into_iter().find(|set| name == set.name());
+        let known = Self::ALL.map(Self::name).join(", ");
+        found.map(Some).ok_or_else(|| format!("{VARIABLE} is {name:?}, and may be: {known}"))
     }
 
     pub fn name(self) -> &'static str {
@@ -71,7 +73,10 @@ pub fn instructions() -> Instructions {
         2 => Instructions::Avx2,
         3 => Instructions::Avx512,
         4 => Instructions::Avx512Bf16,
-        _ => restrict(Instructions::allowed().unwrap_or(Instructions::Avx512Bf16)),
+        _ => match Instructions::allowed() {
+            Ok(most) => restrict(most.unwrap_or(Instructions::Avx512Bf16)),
+            Err(_) => restrict(Instructions::Portable),
+        },
     }
 }
 

@@ -21,7 +21,7 @@ static THERE: AtomicU8 = AtomicU8::new(0);
 pub fn are_there() -> bool {
     match THERE.load(Ordering::Relaxed) {
         0 => {
-            let found = Instructions::allowed().is_none() && detect();
+            let found = Instructions::allowed() == Ok(None) && detect();
             take(found);
             found
         }

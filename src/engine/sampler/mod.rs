@@ -21,8 +21,8 @@ mod text;
 use std::sync::Arc;
 
 pub use crate::job::inference::FinishReason;
-pub use phase::Kept;
 use phase::{Active, Leaves, Phase};
+pub use phase::{Kept, Sampled};
 pub use text::held_back;
 
 use super::backend::Backend;
@@ -153,7 +153,7 @@ impl<'a, B: Backend> Sampler<'a, B> {
         limits: &Limits,
         requests: &[Request],
         observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
-    ) -> Result<(Vec<Completion>, Statistics), EngineError> {
+    ) -> Sampled {
         let phase = Phase::new(self, limits, requests, Kept::default(), Leaves::Nothing)?;
         phase.run(observe).0
     }
@@ -194,7 +194,7 @@ impl<B: Backend> Session<'_, '_, B> {
         limits: &Limits,
         requests: &[Request],
         observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
-    ) -> Result<(Vec<Completion>, Statistics), EngineError> {
+    ) -> Sampled {
         let phase = Phase::new(self.sampler, limits, requests, std::mem::take(&mut self.kept), self.leaves)?;
         let (done, kept) = phase.run(observe);
         self.kept = kept;

@@ -110,6 +110,9 @@ impl<B: Backend> Default for Kept<B> {
     }
 }
 
+/// What a phase comes to, or what ended it.
+pub type Sampled = Result<(Vec<Completion>, Statistics), EngineError>;
+
 /// Whether a phase leaves what it reads to a later one.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaves {
@@ -258,10 +261,7 @@ impl<'a, B: Backend> Phase<'a, B> {
     }
 
     /// Takes all requests to their ends; with what it leaves to a later phase.
-    pub fn run(
-        mut self,
-        observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>,
-    ) -> (Result<(Vec<Completion>, Statistics), EngineError>, Kept<B>) {
+    pub fn run(mut self, observe: impl FnMut(Observed<'_>) -> Result<(), EngineError>) -> (Sampled, Kept<B>) {
         let done = self.complete(observe);
         // What is stopped between passes has read what it has said, unless prompts are computed in part.
         let is_stopped = matches!(done, Err(EngineError::Stopped(_))) && self.active.iter().all(Active::has_started);
