@@ -151,7 +151,7 @@ fn tell_damage(database: &CStr, page: u64) {
 }
 
 /// What SQLite calls. A registered layer is a copy of the one below with another `xOpen`, and an open database file has a
-/// copy of the methods below with other `xRead` and `xWrite`, so that all else passes through untouched.
+/// copy of the methods below with other `xRead` and `xWrite`, and without parts of pages, so that all else passes through untouched.
 mod vfs {
     use std::mem::offset_of;
     use std::{ptr, slice};
@@ -247,6 +247,7 @@ mod vfs {
             iVersion: below.iVersion.min(2),
             xRead: Some(read),
             xWrite: Some(write),
+            xDeviceCharacteristics: Some(characteristics),
             xFetch: None,
             xUnfetch: None,
             ..*below
@@ -298,6 +299,16 @@ mod vfs {
             }
         }
         unsafe { below(file, buffer, amount, at) }
+    }
+
+    /// What a file is said to do: not to give parts of pages, which SQLite otherwise reads of long values. Nothing could be compared for
+    /// them, and one of 512 bytes would be taken for a page.
+    ///
+    /// SAFETY: as [`read`].
+    unsafe extern "C" fn characteristics(file: *mut ffi::sqlite3_file) -> c_int {
+        let methods = unsafe { &*(*file).pMethods.cast::<Methods>() };
+        let below = methods.below.xDeviceCharacteristics.map_or(0, |below| unsafe { below(file) });
+        below & !ffi::SQLITE_IOCAP_SUBPAGE_READ
     }
 
     /// Counted from one, as SQLite does, if `amount` bytes at `at` may be a page: SQLite also reads parts of the first.
@@ -354,6 +365,13 @@ mod tests {
          select 'number ' || i || ' ' || hex(zeroblob(100)) from n",
     ];
 
+    /// Values that go on over several pages, the last of which they fill by each number of bytes that there may be.
+    const LONG: &[&str] = &[
+        "create table note (id integer primary key, text text not null)",
+        "insert into note (text) with recursive n (i) as (select 4600 union all select i + 1 from n where i < 8800)
+         select substr(replace(hex(zeroblob(4500)), '0', 'x'), 1, i) || 'number 12345 ' from n",
+    ];
+
     /// The numbers of pages whose checksums do not fit them, and how many pages there are; none without checksums.
     fn look(folder: &Path) -> Option<(Vec<usize>, usize)> {
         let bytes = fs::read(database(folder)).unwrap();
@@ -389,17 +407,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_changed_value_is_an_error_and_not_an_answer() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = options(folder.path(), true);
-        add(&options).await.unwrap();
-        run(&options, FILL).await;
-        let (wrong, pages) = look(folder.path()).unwrap();
-        assert!(wrong.is_empty() && pages > 1000, "{wrong:?} of {pages}");
-        assert!(read_notes(&options).await.is_ok());
-        let page = flip(folder.path());
-        assert!(matches!(read_notes(&options).await, Err(StoreError::DatabaseDamaged(_))));
-        let path = database(&folder.path().canonicalize().unwrap());
-        assert_eq!(damaged_page(&path), Some(page));
+        for fill in [FILL, LONG] {
+            let folder = tempfile::tempdir().unwrap();
+            let options = options(folder.path(), true);
+            add(&options).await.unwrap();
+            run(&options, fill).await;
+            let (wrong, pages) = look(folder.path()).unwrap();
+            assert!(wrong.is_empty() && pages > 1000, "{wrong:?} of {pages}");
+            read_notes(&options).await.unwrap();
+            let page = flip(folder.path());
+            assert!(matches!(read_notes(&options).await, Err(StoreError::DatabaseDamaged(_))));
+            let path = database(&folder.path().canonicalize().unwrap());
+            assert_eq!(damaged_page(&path), Some(page));
+        }
     }
 
     #[tokio::test]
