@@ -44,7 +44,7 @@ const VARIABLE: &str = "ANNEAL_INSTRUCTIONS";
 impl Instructions {
     const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
 
-    /// What [`VARIABLE`] allows, if it is set; or what it may be.
+    /// What `ANNEAL_INSTRUCTIONS` allows, if it is set; or what it may be.
     pub fn allowed() -> Result<Option<Self>, String> {
         let Some(name) = std::env::var_os(VARIABLE) else { return Ok(None) };
         let found = Self::ALL.into_iter().find(|set| name == set.name());
@@ -65,7 +65,7 @@ impl Instructions {
 /// The set in use; 0 until it was asked for.
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
-/// The instruction set in use: the processor's best, unless [`restrict`] or [`VARIABLE`] said less.
+/// The instruction set in use: the processor's best, unless [`restrict`] or `ANNEAL_INSTRUCTIONS` said less.
 #[inline]
 pub fn instructions() -> Instructions {
     match CHOSEN.load(Ordering::Relaxed) {
