@@ -29,7 +29,8 @@ mkdir "$folder/data"
 # By itself it stores nothing more once 99 % of a disk are taken, whose last percent may be gigabytes.
 "$tools/bin/weed" -logtostderr=true server -dir="$folder/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
   -master.port="$(free)" -volume.port="$(free)" -volume.max=100 -volume.minFreeSpace=256MiB -filer.port="$(free)" \
-  -s3 -s3.port="$s3" -s3.config="$folder/s3.json" -master.telemetry=false >"$folder/log" 2>&1 &
+  -s3 -s3.port="$s3" -s3.port.iceberg=0 -s3.port.lance=0 -s3.config="$folder/s3.json" -master.telemetry=false \
+  >"$folder/log" 2>&1 &
 weed=$!
 ended() {
   local code=$?
